@@ -1,0 +1,150 @@
+//! Node-API by hand, for the functions that are called once a message: the wrapper that `#[napi]`
+//! generates costs as much as a small message does.
+//!
+//! State belongs to the functions (their data pointer), never to a `static`, so that every
+//! environment and every codec has its own.
+
+use std::ffi::{CStr, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr::null_mut;
+use std::rc::Rc;
+
+use napi::sys::{self, napi_callback_info, napi_env, napi_value};
+use napi::{Error, Result, Status};
+
+/// A hand-written function: its state, the environment, its arguments.
+pub type Body<T, const N: usize> = fn(&T, napi_env, [napi_value; N]) -> Result<napi_value>;
+
+pub fn check(status: sys::napi_status) -> Result<()> {
+    if status == sys::Status::napi_ok {
+        Ok(())
+    } else {
+        Err(Error::new(Status::from(status), "Node-API call failed"))
+    }
+}
+
+/// Adds a function with `state` to `target`. The state lives as long as one of its functions.
+///
+/// # Safety
+/// `env` is live and `target` one of its objects.
+pub unsafe fn add_function<T>(
+    env: napi_env,
+    target: napi_value,
+    name: &CStr,
+    callback: unsafe extern "C" fn(napi_env, napi_callback_info) -> napi_value,
+    state: Rc<T>,
+) -> Result<()> {
+    let data = Rc::into_raw(state).cast_mut().cast::<c_void>();
+    let mut function = null_mut();
+    // SAFETY: the caller's promise; `data` is freed by the finalizer, which comes after every call.
+    unsafe {
+        check(sys::napi_create_function(
+            env,
+            name.as_ptr(),
+            name.count_bytes() as isize,
+            Some(callback),
+            data,
+            &mut function,
+        ))?;
+        check(sys::napi_add_finalizer(
+            env,
+            function,
+            data,
+            Some(free_rc::<T>),
+            null_mut(),
+            null_mut(),
+        ))?;
+        check(sys::napi_set_named_property(env, target, name.as_ptr(), function))
+    }
+}
+
+unsafe extern "C" fn free_rc<T>(_: napi_env, data: *mut c_void, _: *mut c_void) {
+    // SAFETY: `data` came from `Rc::into_raw` of this type, once for each finalizer.
+    drop(unsafe { Rc::from_raw(data.cast::<T>()) });
+}
+
+/// Runs a function's body: fetches its arguments and state, and turns a panic or an error into a
+/// JavaScript exception. Nothing unwinds into Node.
+///
+/// # Safety
+/// Called by Node with the environment and info of a call to a function that `add_function` made
+/// with state of type `T`.
+#[inline(always)]
+pub unsafe fn call<T, const N: usize>(
+    env: napi_env,
+    info: napi_callback_info,
+    body: Body<T, N>,
+) -> napi_value {
+    let mut count = N;
+    let mut arguments = [null_mut(); N];
+    let mut data = null_mut();
+    // SAFETY: Node's own call; `arguments` has room for `count`.
+    let status = unsafe {
+        sys::napi_get_cb_info(env, info, &mut count, arguments.as_mut_ptr(), null_mut(), &mut data)
+    };
+    if status != sys::Status::napi_ok {
+        return null_mut();
+    }
+    // SAFETY: the function holds one count of the Rc, so the state is alive during its call.
+    let state = unsafe { &*data.cast::<T>() };
+    match catch_unwind(AssertUnwindSafe(|| body(state, env, arguments))) {
+        Ok(Ok(value)) => value,
+        Ok(Err(error)) => throw(env, &error.reason),
+        Err(_) => throw(env, "a panic in the addon; please report it"),
+    }
+}
+
+#[cold]
+fn throw(env: napi_env, reason: &str) -> napi_value {
+    let message = format!("msgpack-rs: {reason}\0");
+    let mut pending = false;
+    // SAFETY: `env` is live during a call; both strings end in NUL.
+    unsafe {
+        sys::napi_is_exception_pending(env, &mut pending);
+        if !pending {
+            sys::napi_throw_error(env, c"ERR_MSGPACK_INTERNAL".as_ptr(), message.as_ptr().cast());
+        }
+    }
+    null_mut()
+}
+
+/// The bytes of an `ArrayBuffer`.
+///
+/// # Safety
+/// `value` is an ArrayBuffer of this environment. The pointer is good for as long as JavaScript
+/// neither detaches it nor lets go of it.
+pub unsafe fn array_buffer(env: napi_env, value: napi_value) -> Result<(*mut u8, usize)> {
+    let (mut data, mut len) = (null_mut(), 0);
+    // SAFETY: the caller's promise.
+    check(unsafe { sys::napi_get_arraybuffer_info(env, value, &mut data, &mut len) })?;
+    Ok((data.cast(), len))
+}
+
+/// The bytes of a `Uint8Array`, `None` for anything that is none or has been detached to nothing.
+///
+/// # Safety
+/// The slice must be gone before JavaScript runs again.
+#[inline(always)]
+pub unsafe fn bytes<'a>(env: napi_env, value: napi_value) -> Option<&'a [u8]> {
+    let (mut kind, mut len, mut data) = (0, 0, null_mut());
+    // SAFETY: Node checks the type; the out-pointers are ours.
+    let status = unsafe {
+        sys::napi_get_typedarray_info(
+            env,
+            value,
+            &mut kind,
+            &mut len,
+            &mut data,
+            null_mut(),
+            null_mut(),
+        )
+    };
+    if status != sys::Status::napi_ok || kind != sys::TypedarrayType::uint8_array {
+        return None;
+    }
+    if len == 0 || data.is_null() {
+        return Some(&[]);
+    }
+    // SAFETY: Node says that `len` bytes are there; the caller keeps JavaScript from running.
+    Some(unsafe { std::slice::from_raw_parts(data.cast(), len) })
+}

@@ -1,0 +1,29 @@
+'use strict';
+
+/**
+ * What `pack` and `unpack` throw. `code` is stable; `offset` (unpack) is the byte of the input at
+ * fault, `path` (pack) the place in the value.
+ */
+class MsgpackError extends Error {
+  constructor(code, message, { offset, path, cause } = {}) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.code = code;
+    if (offset !== undefined) this.offset = offset;
+    if (path !== undefined) this.path = path;
+  }
+}
+Object.defineProperty(MsgpackError.prototype, 'name', {
+  value: 'MsgpackError',
+  writable: true,
+  configurable: true,
+});
+
+/** An option with a value that it does not take, as Node reports it. */
+function invalidOption(name, value, expected) {
+  const shown = typeof value === 'string' ? `'${value}'` : String(value);
+  const error = new TypeError(`The option '${name}' must be ${expected}. Received ${shown}`);
+  error.code = 'ERR_INVALID_ARG_VALUE';
+  return error;
+}
+
+module.exports = { MsgpackError, invalidOption };

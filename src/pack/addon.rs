@@ -1,0 +1,414 @@
+//! Pack at the addon's edge: fetches the rope and the caller's buffers, runs the encoder.
+
+use std::cell::RefCell;
+use std::ptr::null_mut;
+use std::rc::Rc;
+
+use napi::sys::{self, napi_callback_info, napi_env, napi_value};
+use napi::{Error, Result};
+
+use super::encode::{Encoder, Refs};
+use super::out::Out;
+use super::shapes::Shapes;
+use super::text::{TEXT_PADDING, Text, Units, put_str_header, utf16_to_utf8};
+use crate::addon::{add_function, array_buffer, bytes, call, check};
+use crate::tape::*;
+
+/// A rope of fewer units is fetched as UTF-16 at once: that does not make V8 flatten it first, and
+/// saves the question whether it is ASCII (`bench/` workload `event`).
+const SHORT_ROPE_UNITS: usize = 1024;
+
+/// Scratch above this is given back after the message that needed it.
+const KEEP_UNITS: usize = 1 << 18;
+
+/// One codec: its tape, its slab, and what must outlive one piece of tape.
+struct Packer {
+    /// The tape is an ArrayBuffer that the codec's JavaScript holds for as long as its functions.
+    tape: *mut i32,
+    tape_words: usize,
+    slab: *mut u8,
+    slab_len: usize,
+    encoder: Encoder,
+    shapes: Shapes,
+    started: bool,
+    ascii: Vec<u8>,
+    utf16: Vec<u16>,
+}
+
+type Shared = RefCell<Packer>;
+
+pub unsafe extern "C" fn create_packer(env: napi_env, info: napi_callback_info) -> napi_value {
+    fn body(_: &(), env: napi_env, [tape]: [napi_value; 1]) -> Result<napi_value> {
+        // SAFETY: JavaScript passes a fresh ArrayBuffer, which it holds and never detaches.
+        let (tape, len) = unsafe { array_buffer(env, tape)? };
+        let shared = Rc::new(RefCell::new(Packer {
+            tape: tape.cast(),
+            tape_words: len / 4,
+            slab: null_mut(),
+            slab_len: 0,
+            encoder: Encoder::default(),
+            shapes: Shapes::default(),
+            started: false,
+            ascii: Vec::new(),
+            utf16: Vec::new(),
+        }));
+        let mut packer = null_mut();
+        // SAFETY: `env` is live; every function gets its own count of the state.
+        unsafe {
+            check(sys::napi_create_object(env, &mut packer))?;
+            add_function(env, packer, c"encode", encode, shared.clone())?;
+            add_function(env, packer, c"take", take, shared.clone())?;
+            add_function(env, packer, c"setSlab", set_slab, shared.clone())?;
+            add_function(env, packer, c"defineShape", define_shape, shared.clone())?;
+            add_function(env, packer, c"clearShapes", clear_shapes, shared.clone())?;
+            add_function(env, packer, c"path", path, shared.clone())?;
+            add_function(env, packer, c"reset", reset, shared)?;
+        }
+        Ok(packer)
+    }
+    // SAFETY: made by `lib.rs` with this state.
+    unsafe { call(env, info, body) }
+}
+
+fn borrow(shared: &Shared) -> Result<std::cell::RefMut<'_, Packer>> {
+    shared.try_borrow_mut().map_err(|_| Error::from_reason("the codec is in use"))
+}
+
+/// `encode(rope, refs)`: encodes the words from the header block to END. The message may go on in
+/// another call; when its root value is complete the STATUS says where the result is.
+unsafe extern "C" fn encode(env: napi_env, info: napi_callback_info) -> napi_value {
+    fn body(shared: &Shared, env: napi_env, [rope, refs]: [napi_value; 2]) -> Result<napi_value> {
+        let mut packer = borrow(shared)?;
+        let packer = &mut *packer;
+        // SAFETY: the tape is alive and no JavaScript runs during this call.
+        let tape = unsafe { std::slice::from_raw_parts_mut(packer.tape, packer.tape_words) };
+        let (header, words) = tape.split_at_mut(HEADER_WORDS as usize);
+        if !packer.started {
+            packer.started = true;
+            packer.encoder.reset();
+            packer.encoder.max_depth = header[MAX_DEPTH as usize] as usize;
+            packer.encoder.float32 = header[OPTIONS as usize] & OPT_FLOAT32 != 0;
+            let at = (header[SLAB_AT as usize] as usize).min(packer.slab_len);
+            // SAFETY: JavaScript holds the slab, and `at` lies inside it.
+            unsafe { packer.encoder.out.start(packer.slab.wrapping_add(at), packer.slab_len - at) };
+        }
+        let end = (header[END as usize] - HEADER_WORDS) as usize;
+        let words = words.get(..end).ok_or_else(|| Error::from_reason("the tape's end"))?;
+        let units = header[ROPE_UNITS as usize] as usize;
+        let mut text = fetch_rope(env, rope, units, &mut packer.ascii, &mut packer.utf16)?;
+        let mut js = JsRefs { env, refs };
+        let result = packer.encoder.run(words, &packer.shapes, &mut text, &mut js);
+        if packer.utf16.capacity() > KEEP_UNITS || packer.ascii.capacity() > KEEP_UNITS {
+            (packer.ascii, packer.utf16) = (Vec::new(), Vec::new());
+        }
+        let length = packer.encoder.out.len();
+        match result {
+            Ok(()) => {
+                let in_slab = packer.encoder.done() && packer.encoder.out.in_slab();
+                header[STATUS as usize] = if in_slab { STATUS_IN_SLAB } else { STATUS_OK };
+                if in_slab {
+                    packer.started = false;
+                }
+            }
+            Err(fault) => header[STATUS as usize] = fault.code,
+        }
+        set_double(header, LENGTH_F64, length as f64);
+        Ok(null_mut())
+    }
+    // SAFETY: made by `create_packer` with this state.
+    unsafe { call(env, info, body) }
+}
+
+fn set_double(header: &mut [i32], index: i32, value: f64) {
+    let bits = value.to_bits();
+    header[2 * index as usize] = bits as i32;
+    header[2 * index as usize + 1] = (bits >> 32) as i32;
+}
+
+/// Fetches `units` UTF-16 units of text in the cheaper of the two widths.
+fn fetch_rope<'a>(
+    env: napi_env,
+    rope: napi_value,
+    units: usize,
+    ascii: &'a mut Vec<u8>,
+    utf16: &'a mut Vec<u16>,
+) -> Result<Text<'a>> {
+    static NOTHING: [u8; TEXT_PADDING] = [0; TEXT_PADDING];
+    if units == 0 {
+        return Ok(Text::new(Units::Ascii(&NOTHING)));
+    }
+    let room = units + TEXT_PADDING;
+    if units >= SHORT_ROPE_UNITS && utf8_len(env, rope)? == units {
+        grow(ascii, room);
+        let mut copied = 0;
+        // SAFETY: room for the text and the NUL behind it.
+        check(unsafe {
+            sys::napi_get_value_string_latin1(
+                env,
+                rope,
+                ascii.as_mut_ptr().cast(),
+                units + 1,
+                &mut copied,
+            )
+        })?;
+        if copied != units {
+            return Err(Error::from_reason("the rope's length"));
+        }
+        return Ok(Text::new(Units::Ascii(&ascii[..room])));
+    }
+    grow(utf16, room);
+    fetch_utf16(env, rope, units, utf16)?;
+    Ok(Text::new(Units::Utf16(&utf16[..room])))
+}
+
+/// Makes room without clearing it on every call.
+fn grow<T: Clone + Default>(scratch: &mut Vec<T>, room: usize) {
+    if scratch.len() < room {
+        scratch.resize(room.next_power_of_two(), T::default());
+    }
+}
+
+fn fetch_utf16(env: napi_env, string: napi_value, units: usize, to: &mut [u16]) -> Result<()> {
+    assert!(to.len() > units);
+    let mut copied = 0;
+    // SAFETY: room for the text and the NUL behind it.
+    check(unsafe {
+        sys::napi_get_value_string_utf16(env, string, to.as_mut_ptr(), units + 1, &mut copied)
+    })?;
+    if copied != units {
+        return Err(Error::from_reason("the rope's length"));
+    }
+    Ok(())
+}
+
+fn utf8_len(env: napi_env, string: napi_value) -> Result<usize> {
+    let mut len = 0;
+    // SAFETY: without a buffer Node only counts.
+    check(unsafe { sys::napi_get_value_string_utf8(env, string, null_mut(), 0, &mut len) })?;
+    Ok(len)
+}
+
+/// The caller's buffers and long strings, in an array of the codec's own.
+struct JsRefs {
+    env: napi_env,
+    refs: napi_value,
+}
+
+impl JsRefs {
+    fn get(&self, index: u32) -> std::result::Result<napi_value, Fault> {
+        let mut value = null_mut();
+        // SAFETY: Node checks that `refs` is an object.
+        check(unsafe { sys::napi_get_element(self.env, self.refs, index, &mut value) })
+            .map_err(|_| Fault::at(FAULT_INTERNAL, 0))?;
+        Ok(value)
+    }
+
+    fn string_into(&self, string: napi_value, units: usize, out: &mut Out) -> Result<()> {
+        let len = utf8_len(self.env, string)?;
+        out.reserve(len + 6);
+        // SAFETY: room was made for the header, the text, and the NUL that Node adds.
+        unsafe {
+            put_str_header(len, out);
+            if len == units {
+                let mut copied = 0;
+                check(sys::napi_get_value_string_latin1(
+                    self.env,
+                    string,
+                    out.tail().cast(),
+                    len + 1,
+                    &mut copied,
+                ))?;
+                out.pos += copied;
+                if copied == len {
+                    return Ok(());
+                }
+            }
+        }
+        if len == units {
+            return Err(Error::from_reason("a string's length"));
+        }
+        let mut utf16 = vec![0; units + 1];
+        fetch_utf16(self.env, string, units, &mut utf16)?;
+        let mut utf8 = vec![0; 3 * units];
+        let written = utf16_to_utf8(&utf16[..units], &mut utf8);
+        if written != len {
+            return Err(Error::from_reason("a string's length"));
+        }
+        out.extend(&utf8[..written]);
+        Ok(())
+    }
+}
+
+impl Refs for JsRefs {
+    fn bytes(&mut self, index: u32, len: usize, out: &mut Out) -> std::result::Result<(), Fault> {
+        let value = self.get(index)?;
+        // SAFETY: the slice is copied before this call returns.
+        let bytes = unsafe { bytes(self.env, value) }.unwrap_or_default();
+        if bytes.len() != len {
+            return Err(Fault::at(FAULT_CHANGED, 0));
+        }
+        out.extend(bytes);
+        Ok(())
+    }
+
+    fn string(
+        &mut self,
+        index: u32,
+        units: usize,
+        out: &mut Out,
+    ) -> std::result::Result<(), Fault> {
+        let value = self.get(index)?;
+        self.string_into(value, units, out).map_err(|_| Fault::at(FAULT_INTERNAL, 0))
+    }
+}
+
+/// `take(target, refs)`: copies the finished message into `target`, which has its length.
+unsafe extern "C" fn take(env: napi_env, info: napi_callback_info) -> napi_value {
+    fn body(shared: &Shared, env: napi_env, [target, refs]: [napi_value; 2]) -> Result<napi_value> {
+        let mut packer = borrow(shared)?;
+        let packer = &mut *packer;
+        // SAFETY: as in `encode`.
+        let header = unsafe { std::slice::from_raw_parts_mut(packer.tape, HEADER_WORDS as usize) };
+        header[STATUS as usize] = STATUS_OK;
+        let (mut kind, mut len, mut data) = (0, 0, null_mut());
+        // SAFETY: Node checks the type; no JavaScript runs before the copy is done.
+        check(unsafe {
+            sys::napi_get_typedarray_info(
+                env,
+                target,
+                &mut kind,
+                &mut len,
+                &mut data,
+                null_mut(),
+                null_mut(),
+            )
+        })?;
+        if !packer.encoder.done() || len != packer.encoder.out.len() {
+            return Err(Error::from_reason("the result's length"));
+        }
+        let out = &mut packer.encoder.out;
+        let mut to = data.cast::<u8>();
+        let mut put = |bytes: &[u8]| {
+            // SAFETY: the pieces add up to `len`, as `Out` counts them. They may lie in the target
+            // itself (packing a value that holds it), hence `copy`.
+            unsafe {
+                std::ptr::copy(bytes.as_ptr(), to, bytes.len());
+                to = to.add(bytes.len());
+            }
+        };
+        let written = out.written();
+        let mut from = 0;
+        for splice in &out.splices {
+            put(&written[from..splice.at]);
+            from = splice.at;
+            let value = JsRefs { env, refs }.get(splice.reference);
+            // SAFETY: copied at once.
+            let bytes = value.ok().and_then(|value| unsafe { bytes(env, value) });
+            match bytes {
+                Some(bytes) if bytes.len() == splice.len => put(bytes),
+                _ => {
+                    header[STATUS as usize] = FAULT_CHANGED;
+                    return Ok(null_mut());
+                }
+            }
+        }
+        put(&written[from..]);
+        out.trim();
+        packer.started = false;
+        Ok(null_mut())
+    }
+    // SAFETY: made by `create_packer` with this state.
+    unsafe { call(env, info, body) }
+}
+
+/// `setSlab(arrayBuffer)`: where small results go from now on.
+unsafe extern "C" fn set_slab(env: napi_env, info: napi_callback_info) -> napi_value {
+    fn body(shared: &Shared, env: napi_env, [slab]: [napi_value; 1]) -> Result<napi_value> {
+        let mut packer = borrow(shared)?;
+        // SAFETY: JavaScript holds the slab until it sets another, and never detaches it.
+        (packer.slab, packer.slab_len) = unsafe { array_buffer(env, slab)? };
+        Ok(null_mut())
+    }
+    // SAFETY: made by `create_packer` with this state.
+    unsafe { call(env, info, body) }
+}
+
+/// `defineShape(keys, count)` → id.
+unsafe extern "C" fn define_shape(env: napi_env, info: napi_callback_info) -> napi_value {
+    fn body(shared: &Shared, env: napi_env, [keys]: [napi_value; 1]) -> Result<napi_value> {
+        let mut count = 0;
+        // SAFETY: Node checks the types; the strings are copied.
+        let keys = unsafe {
+            check(sys::napi_get_array_length(env, keys, &mut count))?;
+            (0..count)
+                .map(|index| {
+                    let mut key = null_mut();
+                    check(sys::napi_get_element(env, keys, index, &mut key))?;
+                    let len = utf8_len(env, key)?;
+                    let mut bytes = vec![0u8; len + 1];
+                    let mut copied = 0;
+                    check(sys::napi_get_value_string_utf8(
+                        env,
+                        key,
+                        bytes.as_mut_ptr().cast(),
+                        len + 1,
+                        &mut copied,
+                    ))?;
+                    bytes.truncate(copied);
+                    String::from_utf8(bytes).map_err(|_| Error::from_reason("a key's text"))
+                })
+                .collect::<Result<Vec<String>>>()?
+        };
+        let id = borrow(shared)?.shapes.define(keys.iter().map(String::as_str));
+        let mut result = null_mut();
+        // SAFETY: a live environment.
+        check(unsafe { sys::napi_create_uint32(env, id, &mut result) })?;
+        Ok(result)
+    }
+    // SAFETY: made by `create_packer` with this state.
+    unsafe { call(env, info, body) }
+}
+
+/// `clearShapes()`: forgets all shapes; ids start anew.
+unsafe extern "C" fn clear_shapes(env: napi_env, info: napi_callback_info) -> napi_value {
+    fn body(shared: &Shared, _: napi_env, []: [napi_value; 0]) -> Result<napi_value> {
+        borrow(shared)?.shapes.clear();
+        Ok(null_mut())
+    }
+    // SAFETY: made by `create_packer` with this state.
+    unsafe { call(env, info, body) }
+}
+
+/// `path()`: where the encoder stands in the value.
+unsafe extern "C" fn path(env: napi_env, info: napi_callback_info) -> napi_value {
+    fn body(shared: &Shared, env: napi_env, []: [napi_value; 0]) -> Result<napi_value> {
+        let packer = borrow(shared)?;
+        let path = packer.encoder.path(&packer.shapes);
+        let mut result = null_mut();
+        // SAFETY: a live environment; `path` is UTF-8.
+        check(unsafe {
+            sys::napi_create_string_utf8(
+                env,
+                path.as_ptr().cast(),
+                path.len() as isize,
+                &mut result,
+            )
+        })?;
+        Ok(result)
+    }
+    // SAFETY: made by `create_packer` with this state.
+    unsafe { call(env, info, body) }
+}
+
+/// `reset()`: drops an unfinished message.
+unsafe extern "C" fn reset(env: napi_env, info: napi_callback_info) -> napi_value {
+    fn body(shared: &Shared, _: napi_env, []: [napi_value; 0]) -> Result<napi_value> {
+        let mut packer = borrow(shared)?;
+        packer.encoder.reset();
+        packer.encoder.out.trim();
+        packer.started = false;
+        Ok(null_mut())
+    }
+    // SAFETY: made by `create_packer` with this state.
+    unsafe { call(env, info, body) }
+}

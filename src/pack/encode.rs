@@ -1,0 +1,582 @@
+//! Tape → bytes. One loop over the words with a stack of its own: a message may arrive in several
+//! pieces of tape, so everything that must outlive one piece is in [`Encoder`].
+
+use super::out::Out;
+use super::shapes::{KEY_PADDING, Shapes};
+use super::text::Text;
+use crate::tape::*;
+use crate::wire::{self, MAX_SAFE_INTEGER, NEGATIVE_FORMS, UNSIGNED_FORMS};
+
+/// What the encoder asks of the side that holds the caller's own buffers and long strings.
+pub trait Refs {
+    /// Appends `len` bytes of buffer `index`, or fails when it has another length by now.
+    fn bytes(&mut self, index: u32, len: usize, out: &mut Out) -> Result<(), Fault>;
+    /// Appends string `index` of `units` UTF-16 units, header included.
+    fn string(&mut self, index: u32, units: usize, out: &mut Out) -> Result<(), Fault>;
+}
+
+/// A binary from this size on is copied once, into the result (`bench/` workload `binary`).
+const SPLICE_BYTES: usize = 32 << 10;
+
+/// Room for any scalar, made once a value: nine bytes, and what fixed-width stores write past it.
+const SCALAR_ROOM: usize = 32;
+
+/// `end_key` of a frame without registered keys.
+const ARRAY: u32 = u32::MAX;
+const MAP: u32 = u32::MAX - 1;
+
+/// One open container.
+#[derive(Clone, Copy, Debug)]
+struct Frame {
+    /// Values still to come; keys of a generic map count as values.
+    left: u32,
+    total: u32,
+    /// The key behind the shape's last one, or one of the two marks above.
+    end_key: u32,
+    /// Properties that turned out to be left out.
+    skipped: u32,
+    /// Where the header is (shapes), or where the last key is (generic maps).
+    at: usize,
+}
+
+const ROOT: Frame = Frame { left: 1, total: 1, end_key: ARRAY, skipped: 0, at: 0 };
+
+pub struct Encoder {
+    pub out: Out,
+    frame: Frame,
+    stack: Vec<Frame>,
+    pub max_depth: usize,
+    pub float32: bool,
+}
+
+impl Default for Encoder {
+    fn default() -> Self {
+        Encoder {
+            out: Out::default(),
+            frame: ROOT,
+            stack: Vec::new(),
+            max_depth: 1000,
+            float32: false,
+        }
+    }
+}
+
+impl Encoder {
+    /// Forgets an unfinished message; `out.start` begins the next.
+    pub fn reset(&mut self) {
+        self.frame = ROOT;
+        self.stack.clear();
+    }
+
+    /// Whether the root value is complete.
+    pub fn done(&self) -> bool {
+        self.frame.left == 0
+    }
+
+    /// Encodes one piece of tape.
+    #[inline(never)]
+    pub fn run(
+        &mut self,
+        words: &[i32],
+        shapes: &Shapes,
+        text: &mut Text,
+        refs: &mut impl Refs,
+    ) -> Result<(), Fault> {
+        let mut frame = self.frame;
+        let result = self.run_from(&mut frame, words, shapes, text, refs);
+        self.frame = frame;
+        result
+    }
+
+    #[inline(always)]
+    fn run_from(
+        &mut self,
+        frame: &mut Frame,
+        words: &[i32],
+        shapes: &Shapes,
+        text: &mut Text,
+        refs: &mut impl Refs,
+    ) -> Result<(), Fault> {
+        let internal = || Fault::at(FAULT_INTERNAL, 0);
+        let mut f = *frame;
+        let mut i = 0;
+        // A fault leaves the frame as it was at the value that caused it, which `path` reads.
+        macro_rules! fail {
+            ($fault:expr) => {{
+                *frame = f;
+                return Err($fault);
+            }};
+        }
+        macro_rules! check {
+            ($result:expr) => {
+                match $result {
+                    Ok(value) => value,
+                    Err(fault) => fail!(fault),
+                }
+            };
+        }
+        macro_rules! open {
+            ($n:expr, $end_key:expr, $at:expr) => {{
+                if self.stack.len() >= self.max_depth {
+                    fail!(Fault::at(FAULT_DEPTH, 0));
+                }
+                if $n > 0 {
+                    f.left -= 1;
+                    self.stack.push(f);
+                    f = Frame { left: $n, total: $n, end_key: $end_key, skipped: 0, at: $at };
+                    continue;
+                }
+            }};
+        }
+        while i < words.len() {
+            if f.left == 0 {
+                fail!(internal());
+            }
+            let word = words[i];
+            i += 1;
+            let key_at = self.out.pos;
+            if f.end_key < MAP {
+                let key = shapes.encoded(f.end_key - f.left);
+                let len = key.len();
+                self.out.reserve(len + KEY_PADDING + SCALAR_ROOM);
+                // SAFETY: room was made; a key can be read for KEY_PADDING bytes from its start.
+                unsafe {
+                    if len <= KEY_PADDING {
+                        std::ptr::copy_nonoverlapping(key.as_ptr(), self.out.tail(), KEY_PADDING);
+                    } else {
+                        std::ptr::copy_nonoverlapping(key.as_ptr(), self.out.tail(), len);
+                    }
+                }
+                self.out.pos += len;
+            } else {
+                self.out.reserve(SCALAR_ROOM);
+                if f.end_key == MAP && f.left & 1 == 0 {
+                    f.at = key_at;
+                }
+            }
+            let payload = word >> TAG_BITS;
+            match word & ((1 << TAG_BITS) - 1) {
+                // SAFETY: SCALAR_ROOM was reserved.
+                P_INT => unsafe { put_int(i64::from(payload), &mut self.out) },
+                P_STR => check!(text.write_next(payload as usize, &mut self.out)),
+                P_SHAPE => {
+                    let Some(&shape) = shapes.shapes.get(payload as usize) else {
+                        fail!(internal())
+                    };
+                    let at = self.out.pos;
+                    // SAFETY: SCALAR_ROOM was reserved.
+                    unsafe { put_map_header(shape.keys, &mut self.out) };
+                    open!(shape.keys, shape.first_key + shape.keys, at);
+                }
+                P_ARRAY => {
+                    let n = payload as u32;
+                    // SAFETY: SCALAR_ROOM was reserved.
+                    unsafe { put_array_header(n, &mut self.out) };
+                    open!(n, ARRAY, 0);
+                }
+                P_NUMBER => {
+                    let at = (i + 1) & !1;
+                    let Some(number) = double_at(words, at) else { fail!(internal()) };
+                    // SAFETY: SCALAR_ROOM was reserved.
+                    unsafe { put_number(number, self.float32, &mut self.out) };
+                    i = at + 2;
+                }
+                P_CONST => {
+                    let byte = match payload {
+                        CONST_NIL => wire::NIL,
+                        CONST_FALSE => wire::FALSE,
+                        CONST_TRUE => wire::TRUE,
+                        _ => {
+                            if f.end_key >= MAP {
+                                fail!(internal());
+                            }
+                            // Take the key back; the header is corrected when the map closes.
+                            self.out.pos = key_at;
+                            f.skipped += 1;
+                            wire::NIL
+                        }
+                    };
+                    if payload != CONST_SKIP {
+                        // SAFETY: SCALAR_ROOM was reserved.
+                        unsafe { self.out.put(byte) };
+                    }
+                }
+                P_INTS => {
+                    let n = payload as usize;
+                    let run = words.get(i..i.saturating_add(n));
+                    let Some(run) = run.filter(|_| n <= f.left as usize && n > 0) else {
+                        fail!(internal())
+                    };
+                    self.out.reserve(5 * n + SCALAR_ROOM);
+                    for &int in run {
+                        // SAFETY: five bytes an element and the overhang were reserved.
+                        unsafe { put_int32(int, &mut self.out) };
+                    }
+                    i += n;
+                    f.left -= n as u32 - 1;
+                }
+                P_NUMBERS => {
+                    let n = payload as usize;
+                    let at = (i + 1) & !1;
+                    let run = words.get(at..at.saturating_add(2 * n));
+                    let Some(run) = run.filter(|_| n <= f.left as usize && n > 0) else {
+                        fail!(internal())
+                    };
+                    self.out.reserve(9 * n + SCALAR_ROOM);
+                    for pair in run.chunks_exact(2) {
+                        let number = double_from(pair[0], pair[1]);
+                        // SAFETY: nine bytes an element and the overhang were reserved.
+                        unsafe { put_number(number, self.float32, &mut self.out) };
+                    }
+                    i = at + 2 * n;
+                    f.left -= n as u32 - 1;
+                }
+                P_MAP => {
+                    let pairs = payload as u32;
+                    // SAFETY: SCALAR_ROOM was reserved.
+                    unsafe { put_map_header(pairs, &mut self.out) };
+                    open!(2 * pairs, MAP, 0);
+                }
+                P_BIN => {
+                    let Some(len) = length_at(words, i) else { fail!(internal()) };
+                    i += 2;
+                    let Ok(short) = u32::try_from(len) else {
+                        fail!(Fault::at(FAULT_TOO_LARGE, 0))
+                    };
+                    // SAFETY: SCALAR_ROOM was reserved.
+                    unsafe { put_bin_header(short, &mut self.out) };
+                    check!(self.put_ref(payload as u32, len, refs));
+                }
+                P_LONG_STR => {
+                    let Some(&units) = words.get(i) else { fail!(internal()) };
+                    i += 1;
+                    check!(refs.string(payload as u32, units as usize, &mut self.out));
+                }
+                P_EXT => {
+                    let (Some(&index), Some(len)) = (words.get(i), length_at(words, i + 1)) else {
+                        fail!(internal())
+                    };
+                    i += 3;
+                    let Ok(short) = u32::try_from(len) else {
+                        fail!(Fault::at(FAULT_TOO_LARGE, 0))
+                    };
+                    // SAFETY: SCALAR_ROOM was reserved.
+                    unsafe { put_ext_header(payload as i8, short, &mut self.out) };
+                    check!(self.put_ref(index as u32, len, refs));
+                }
+                P_DATE => {
+                    let at = (i + 1) & !1;
+                    let Some(milliseconds) = double_at(words, at) else { fail!(internal()) };
+                    i = at + 2;
+                    let ms = milliseconds as i64;
+                    let seconds = ms.div_euclid(1000);
+                    let nanoseconds = ms.rem_euclid(1000) as u32 * 1_000_000;
+                    // SAFETY: SCALAR_ROOM was reserved.
+                    unsafe { put_timestamp(seconds, nanoseconds, &mut self.out) };
+                }
+                P_BIGINT => {
+                    let at = (i + 1) & !1;
+                    let Some(bits) = bits_at(words, at) else { fail!(internal()) };
+                    i = at + 2;
+                    // SAFETY: SCALAR_ROOM was reserved.
+                    unsafe {
+                        if payload == 0 {
+                            put_int(bits as i64, &mut self.out);
+                        } else {
+                            put_unsigned(bits, &mut self.out);
+                        }
+                    }
+                }
+                P_TIMESTAMP => {
+                    let at = (i + 2) & !1;
+                    let (Some(&nanoseconds), Some(seconds)) = (words.get(i), bits_at(words, at))
+                    else {
+                        fail!(internal())
+                    };
+                    i = at + 2;
+                    // SAFETY: SCALAR_ROOM was reserved.
+                    unsafe { put_timestamp(seconds as i64, nanoseconds as u32, &mut self.out) };
+                }
+                _ => fail!(internal()),
+            }
+            f.left -= 1;
+            while f.left == 0 {
+                if f.skipped > 0 {
+                    shrink_map(&f, &mut self.out);
+                }
+                match self.stack.pop() {
+                    Some(parent) => f = parent,
+                    None => break,
+                }
+            }
+        }
+        *frame = f;
+        Ok(())
+    }
+
+    fn put_ref(&mut self, index: u32, len: usize, refs: &mut impl Refs) -> Result<(), Fault> {
+        if len >= SPLICE_BYTES {
+            self.out.splice(index, len);
+            Ok(())
+        } else {
+            refs.bytes(index, len, &mut self.out)
+        }
+    }
+
+    /// Where the encoder stands, as a JSONPath: `$.users[3].name`.
+    pub fn path(&self, shapes: &Shapes) -> String {
+        let mut path = String::from("$");
+        // In an outer frame the container inside was counted already.
+        let outer = self.stack.iter().map(|frame| (frame, frame.left));
+        let inner = std::iter::once((&self.frame, self.frame.left.wrapping_sub(1)));
+        for (frame, left) in outer.chain(inner).skip(1) {
+            let index = frame.total.wrapping_sub(1).wrapping_sub(left);
+            match frame.end_key {
+                ARRAY => path.push_str(&format!("[{index}]")),
+                MAP => self.push_map_key(frame.at, &mut path),
+                end_key => push_key(shapes.encoded(end_key - left - 1), &mut path),
+            }
+        }
+        path
+    }
+
+    fn push_map_key(&self, at: usize, path: &mut String) {
+        let written = self.out.written();
+        match written.get(at) {
+            Some(&(wire::FIXSTR..=0xbf | wire::STR8..=wire::STR32)) => {
+                push_key(&written[at..], path);
+            }
+            Some(&byte @ 0..=0x7f) => path.push_str(&format!("[{byte}]")),
+            _ => path.push_str("[?]"),
+        }
+    }
+}
+
+/// Adds the key whose encoded form starts `bytes`.
+fn push_key(bytes: &[u8], path: &mut String) {
+    let (header, len) = match bytes[0] {
+        wire::STR8 => (2, usize::from(bytes[1])),
+        wire::STR16 => (3, usize::from(u16::from_be_bytes([bytes[1], bytes[2]]))),
+        wire::STR32 => (5, u32::from_be_bytes([bytes[1], bytes[2], bytes[3], bytes[4]]) as usize),
+        byte => (1, usize::from(byte & 31)),
+    };
+    let key = String::from_utf8_lossy(&bytes[header..header + len]);
+    let plain = |c: char| c == '_' || c == '$' || c.is_alphanumeric();
+    if !key.is_empty() && key.chars().all(plain) && !key.starts_with(|c: char| c.is_ascii_digit()) {
+        path.push('.');
+        path.push_str(&key);
+    } else {
+        path.push_str(&format!("[{key:?}]"));
+    }
+}
+
+#[inline(always)]
+fn double_from(low: i32, high: i32) -> f64 {
+    f64::from_bits(u64::from(low as u32) | u64::from(high as u32) << 32)
+}
+
+#[inline(always)]
+fn bits_at(words: &[i32], at: usize) -> Option<u64> {
+    let pair = words.get(at..at + 2)?;
+    Some(u64::from(pair[0] as u32) | u64::from(pair[1] as u32) << 32)
+}
+
+#[inline(always)]
+fn double_at(words: &[i32], at: usize) -> Option<f64> {
+    bits_at(words, at).map(f64::from_bits)
+}
+
+fn length_at(words: &[i32], at: usize) -> Option<usize> {
+    let pair = words.get(at..at + 2)?;
+    usize::try_from(u64::from(pair[0] as u32) | u64::from(pair[1] as u32) << 32).ok()
+}
+
+/// # Safety
+/// Ten bytes of room.
+#[inline(always)]
+unsafe fn put_form(form: wire::IntForm, bits: u64, out: &mut Out) {
+    let tail = out.tail();
+    // SAFETY: the caller's ten bytes: a marker and eight more, of which `len` stay.
+    unsafe {
+        *tail = form.marker;
+        let bytes = (bits << form.shift).to_be_bytes();
+        tail.add(usize::from(form.at)).cast::<[u8; 8]>().write_unaligned(bytes);
+    }
+    out.pos += usize::from(form.len);
+}
+
+/// # Safety
+/// Ten bytes of room.
+#[inline(always)]
+unsafe fn put_int32(int: i32, out: &mut Out) {
+    // SAFETY: passed on.
+    unsafe { put_int(i64::from(int), out) }
+}
+
+/// The shortest of the integer forms, without a branch on its width.
+///
+/// # Safety
+/// Ten bytes of room.
+#[inline(always)]
+unsafe fn put_int(int: i64, out: &mut Out) {
+    let magnitude = (int ^ (int >> 63)) as u64;
+    let bits = 64 - magnitude.leading_zeros() as usize;
+    let forms = if int < 0 { &NEGATIVE_FORMS } else { &UNSIGNED_FORMS };
+    // SAFETY: passed on.
+    unsafe { put_form(forms[bits], int as u64, out) }
+}
+
+/// # Safety
+/// Ten bytes of room.
+#[inline(always)]
+unsafe fn put_unsigned(int: u64, out: &mut Out) {
+    // SAFETY: passed on.
+    unsafe { put_form(UNSIGNED_FORMS[64 - int.leading_zeros() as usize], int, out) }
+}
+
+/// An integer in the safe range goes out as one, anything else as a float.
+///
+/// # Safety
+/// Ten bytes of room.
+#[inline(always)]
+unsafe fn put_number(number: f64, float32: bool, out: &mut Out) {
+    let int = number as i64;
+    let is_int = int as f64 == number
+        && int.unsigned_abs() <= MAX_SAFE_INTEGER as u64
+        && (int != 0 || number.to_bits() == 0);
+    // SAFETY: passed on.
+    unsafe {
+        if is_int {
+            put_int(int, out);
+        } else if float32 && (f64::from(number as f32) == number || number.is_nan()) {
+            // float 32
+            let bits = if number.is_nan() { 0x7fc0_0000 } else { (number as f32).to_bits() };
+            out.put(wire::FLOAT32);
+            out.put_bytes(bits.to_be_bytes());
+        } else {
+            // float 64. A NaN's payload is no value of JavaScript's: all of them are one NaN.
+            let bits = if number.is_nan() { 0x7ff8_0000_0000_0000 } else { number.to_bits() };
+            let tail = out.tail();
+            *tail = wire::FLOAT64;
+            tail.add(1).cast::<[u8; 8]>().write_unaligned(bits.to_be_bytes());
+            out.pos += 9;
+        }
+    }
+}
+
+/// # Safety
+/// Five bytes of room.
+#[inline(always)]
+unsafe fn put_array_header(n: u32, out: &mut Out) {
+    // SAFETY: passed on.
+    unsafe {
+        match n {
+            0..=15 => out.put(wire::FIXARRAY | n as u8),
+            16..=0xffff => put_16(wire::ARRAY16, n, out),
+            _ => put_32(wire::ARRAY32, n, out),
+        }
+    }
+}
+
+/// # Safety
+/// Five bytes of room.
+#[inline(always)]
+unsafe fn put_map_header(n: u32, out: &mut Out) {
+    // SAFETY: passed on.
+    unsafe {
+        match n {
+            0..=15 => out.put(wire::FIXMAP | n as u8),
+            16..=0xffff => put_16(wire::MAP16, n, out),
+            _ => put_32(wire::MAP32, n, out),
+        }
+    }
+}
+
+/// # Safety
+/// Five bytes of room.
+unsafe fn put_bin_header(n: u32, out: &mut Out) {
+    // SAFETY: passed on.
+    unsafe {
+        match n {
+            0..=0xff => out.put_bytes([wire::BIN8, n as u8]),
+            0x100..=0xffff => put_16(wire::BIN16, n, out),
+            _ => put_32(wire::BIN32, n, out),
+        }
+    }
+}
+
+/// # Safety
+/// Six bytes of room.
+unsafe fn put_ext_header(ext_type: i8, n: u32, out: &mut Out) {
+    // SAFETY: passed on.
+    unsafe {
+        match n {
+            1 => out.put(wire::FIXEXT1),
+            2 => out.put(wire::FIXEXT2),
+            4 => out.put(wire::FIXEXT4),
+            8 => out.put(wire::FIXEXT8),
+            16 => out.put(wire::FIXEXT16),
+            0..=0xff => out.put_bytes([wire::EXT8, n as u8]),
+            0x100..=0xffff => put_16(wire::EXT16, n, out),
+            _ => put_32(wire::EXT32, n, out),
+        }
+        out.put(ext_type as u8);
+    }
+}
+
+/// The shortest of the three forms: 32 bits of seconds, 30 + 34 bits, or 32 + 64 bits.
+/// <https://github.com/msgpack/msgpack/blob/master/spec.md#timestamp-extension-type>
+///
+/// # Safety
+/// Fifteen bytes of room.
+unsafe fn put_timestamp(seconds: i64, nanoseconds: u32, out: &mut Out) {
+    // SAFETY: passed on.
+    unsafe {
+        if nanoseconds == 0 && u32::try_from(seconds).is_ok() {
+            out.put_bytes([wire::FIXEXT4, wire::TIMESTAMP as u8]);
+            out.put_bytes((seconds as u32).to_be_bytes());
+        } else if (0..1 << 34).contains(&seconds) {
+            out.put_bytes([wire::FIXEXT8, wire::TIMESTAMP as u8]);
+            out.put_bytes((u64::from(nanoseconds) << 34 | seconds as u64).to_be_bytes());
+        } else {
+            out.put_bytes([wire::EXT8, 12, wire::TIMESTAMP as u8]);
+            out.put_bytes(nanoseconds.to_be_bytes());
+            out.put_bytes(seconds.to_be_bytes());
+        }
+    }
+}
+
+/// # Safety
+/// Three bytes of room.
+unsafe fn put_16(marker: u8, n: u32, out: &mut Out) {
+    // SAFETY: passed on.
+    unsafe {
+        out.put(marker);
+        out.put_bytes((n as u16).to_be_bytes());
+    }
+}
+
+/// # Safety
+/// Five bytes of room.
+unsafe fn put_32(marker: u8, n: u32, out: &mut Out) {
+    // SAFETY: passed on.
+    unsafe {
+        out.put(marker);
+        out.put_bytes(n.to_be_bytes());
+    }
+}
+
+/// Corrects the header of a map that left properties out.
+#[cold]
+#[inline(never)]
+fn shrink_map(frame: &Frame, out: &mut Out) {
+    let n = frame.total - frame.skipped;
+    if frame.total > 15 && n <= 15 {
+        out.remove(frame.at, 2);
+    }
+    if n <= 15 {
+        out.patch(frame.at, &[wire::FIXMAP | n as u8]);
+    } else {
+        out.patch(frame.at + 1, &(n as u16).to_be_bytes());
+    }
+}

@@ -1,0 +1,7 @@
+//! Tape → bytes; `walk.js` beside this comes before.
+
+pub mod addon;
+pub mod encode;
+pub mod out;
+pub mod shapes;
+pub mod text;

@@ -1,0 +1,175 @@
+//! The contract between the two halves: what the words of a tape mean.
+//!
+//! A tape is an `ArrayBuffer` that JavaScript owns, seen as 32-bit words (and as doubles and 64-bit
+//! integers where a value needs them). It starts with a header block, then come the words of the
+//! message. A word is `payload << 4 | tag`. `tape.js` holds the same numbers for JavaScript; a test
+//! compares the two through [`LAYOUT`].
+
+macro_rules! layout {
+    ($($(#[$doc:meta])* $name:ident = $value:expr;)*) => {
+        $($(#[$doc])* pub const $name: i32 = $value;)*
+        /// Every constant of the contract by name, for the test that compares it with `tape.js`.
+        pub static LAYOUT: &[(&str, i32)] = &[$((stringify!($name), $value)),*];
+    };
+}
+
+layout! {
+    TAG_BITS = 4;
+
+    // The header block, in words. Offsets and lengths are doubles, so that 2^32 is no edge.
+    /// Out: one of the `STATUS_…` values, or a `FAULT_…` code.
+    STATUS = 0;
+    /// In: the options of this call, `OPT_…` bits.
+    OPTIONS = 1;
+    /// In: how many containers may be open at once.
+    MAX_DEPTH = 2;
+    /// Pack, in: the first word behind the message's words.
+    END = 3;
+    /// Pack, in: UTF-16 units in the rope.
+    ROPE_UNITS = 4;
+    /// Pack, in: where in the slab the result may start.
+    SLAB_AT = 5;
+    /// Unpack, in: one of the `MODE_…` values.
+    MODE = 6;
+    /// Unpack, out: changes whenever shape ids start anew.
+    GENERATION = 7;
+    /// Unpack, out: how many strings and blocks of text the message has.
+    TEXTS = 8;
+    /// Unpack, out: the word of the root value.
+    ROOT = 9;
+    /// Out, a double at this index: bytes of the result, or the offset of a fault.
+    LENGTH_F64 = 5;
+    /// Unpack, in: where to start. Out: where the value ended. A double at this index.
+    OFFSET_F64 = 6;
+    /// Unpack, out: words in use.
+    USED = 14;
+    /// The first word behind the header block; even, so that doubles can follow at once.
+    HEADER_WORDS = 16;
+
+    STATUS_OK = 0;
+    /// Pack: the bytes are in the slab. Unpack never says this.
+    STATUS_IN_SLAB = 1;
+    /// Unpack: the tape is too short; try again with one of LENGTH_F64 words.
+    STATUS_GROW = 2;
+
+    FAULT_TRUNCATED = 16;
+    FAULT_EXTRA_BYTES = 17;
+    FAULT_INVALID_BYTE = 18;
+    FAULT_INVALID_UTF8 = 19;
+    FAULT_KEY = 20;
+    FAULT_DEPTH = 21;
+    FAULT_TIMESTAMP = 22;
+    FAULT_TOO_LARGE = 23;
+    FAULT_CHANGED = 24;
+    FAULT_INPUT = 25;
+    FAULT_INTERNAL = 26;
+
+    OPT_FLOAT32 = 1;
+
+    OPT_MAPS_MAP = 1;
+    OPT_TIMESTAMPS = 2;
+    OPT_UTF8_FATAL = 4;
+    OPT_UTF8_RAW = 8;
+    /// Two bits: 0 auto, 1 bigint, 2 number, 3 string.
+    OPT_INT64_SHIFT = 4;
+
+    MODE_ONE = 0;
+    MODE_FROM = 1;
+    MODE_ALL = 2;
+
+    // Tags of the pack tape.
+    /// Payload: the integer, 28 bits signed.
+    P_INT = 0;
+    /// Payload: UTF-16 units, taken from the rope.
+    P_STR = 1;
+    /// Payload: shape id; its values follow, one for each key.
+    P_SHAPE = 2;
+    /// Payload: elements; they follow.
+    P_ARRAY = 3;
+    /// A number: a double at the next even word. Whether it goes out as an integer is Rust's choice.
+    P_NUMBER = 4;
+    /// Payload: one of the `CONST_…` values.
+    P_CONST = 5;
+    /// Payload: how many elements of the open array follow as plain 32-bit integers.
+    P_INTS = 6;
+    /// Payload: how many elements of the open array follow as doubles, from the next even word.
+    P_NUMBERS = 7;
+    /// Payload: pairs; key, value, key, value follow.
+    P_MAP = 8;
+    /// Payload: index into the refs; the next two words are the byte length seen, low and high.
+    P_BIN = 9;
+    /// Payload: index into the refs of a string that does not go through the rope. Next word: its
+    /// UTF-16 units.
+    P_LONG_STR = 10;
+    /// Payload: the ext type; next word the index into the refs of its data, then two of its length.
+    P_EXT = 11;
+    /// A Date: milliseconds as a double at the next even word.
+    P_DATE = 12;
+    /// Payload: 0 for a signed, 1 for an unsigned 64-bit integer at the next even word.
+    P_BIGINT = 13;
+    /// Nanoseconds in the next word, seconds as a 64-bit integer at the next even word behind it.
+    P_TIMESTAMP = 14;
+
+    // Tags of the unpack tape.
+    /// Payload: the integer, 28 bits signed.
+    U_INT = 0;
+    /// Payload: `offset << 12 | length` in the current Latin-1 block; offset 0 opens the next one.
+    U_STR = 1;
+    /// The same in the current UTF-16 block.
+    U_WIDE_STR = 2;
+    /// Payload: index of a block: shape id, then the values.
+    U_OBJECT = 3;
+    /// Payload: index of a block: count, then the elements.
+    U_ARRAY = 4;
+    /// Payload: index of a block: count, then plain 32-bit integers.
+    U_INTS = 5;
+    /// Payload: index of a block: count, then doubles. The block's index is odd.
+    U_NUMBERS = 6;
+    /// Payload: index of a double.
+    U_NUMBER = 7;
+    /// Payload: one of the `CONST_…` values.
+    U_CONST = 8;
+    /// The next of the message's texts, whole.
+    U_LONG_STR = 9;
+    /// Payload: index of a block: shape id of the keys known so far, how many those are, how many
+    /// keys in all, the values of the known ones, then key, value, key, value.
+    U_MAP = 10;
+    /// Payload: index of a block: offset (low, high) and length of bytes of the input.
+    U_BIN = 11;
+    /// Payload: index of a block: ext type, offset (low, high), length.
+    U_EXT = 12;
+    /// Payload: index of a double, milliseconds.
+    U_DATE = 13;
+    /// Payload: index of a block at an even word: seconds (low, high), nanoseconds.
+    U_TIMESTAMP = 14;
+    /// Payload: index of a block at an even word: low, high, then 0 signed, 1 unsigned, 2 signed as
+    /// text, 3 unsigned as text.
+    U_INT64 = 15;
+
+    CONST_NIL = 0;
+    CONST_FALSE = 1;
+    CONST_TRUE = 2;
+    /// Pack: a property that is left out. Unpack: never.
+    CONST_SKIP = 3;
+    /// Unpack: '', [], {}.
+    CONST_EMPTY_STR = 4;
+    CONST_EMPTY_ARRAY = 5;
+    CONST_EMPTY_MAP = 6;
+
+    /// Bits of the length in a string word of the unpack tape; the rest is the offset.
+    STR_LENGTH_BITS = 12;
+}
+
+/// What went wrong, as one of the `FAULT_…` codes, and at which byte of the input (unpack).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fault {
+    pub code: i32,
+    pub offset: usize,
+}
+
+impl Fault {
+    #[cold]
+    pub fn at(code: i32, offset: usize) -> Fault {
+        Fault { code, offset }
+    }
+}

@@ -1,0 +1,204 @@
+//! Unpack at the addon's edge: hands the input to the parser and its texts to JavaScript.
+
+use std::cell::RefCell;
+use std::ptr::null_mut;
+use std::rc::Rc;
+
+use napi::sys::{self, napi_callback_info, napi_env, napi_value};
+use napi::{Error, Result};
+
+use super::parse::{Options, Parser, Stop};
+use super::text::TextSink;
+use crate::addon::{add_function, array_buffer, bytes, call, check};
+use crate::tape::{self, *};
+
+struct Unpacker {
+    /// The tape is an ArrayBuffer that JavaScript holds until it sets another.
+    tape: *mut i32,
+    words: usize,
+    parser: Parser,
+    texts: Vec<napi_value>,
+}
+
+type Shared = RefCell<Unpacker>;
+
+/// Adds `parse`, `setTape` and `shapeKeys` to the addon's exports.
+///
+/// # Safety
+/// `env` is live and `exports` one of its objects.
+pub unsafe fn add_parser(env: napi_env, exports: napi_value) -> Result<()> {
+    let shared = Rc::new(RefCell::new(Unpacker {
+        tape: null_mut(),
+        words: 0,
+        parser: Parser::default(),
+        texts: Vec::new(),
+    }));
+    // SAFETY: the caller's promise.
+    unsafe {
+        add_function(env, exports, c"parse", parse, shared.clone())?;
+        add_function(env, exports, c"setTape", set_tape, shared.clone())?;
+        add_function(env, exports, c"shapeKeys", shape_keys, shared)
+    }
+}
+
+fn borrow(shared: &Shared) -> Result<std::cell::RefMut<'_, Unpacker>> {
+    shared.try_borrow_mut().map_err(|_| Error::from_reason("the parser is in use"))
+}
+
+/// Makes JavaScript strings of the texts, in the order of their numbers.
+struct JsTexts<'a> {
+    env: napi_env,
+    texts: &'a mut Vec<napi_value>,
+}
+
+impl TextSink for JsTexts<'_> {
+    fn take_number(&mut self) -> u32 {
+        self.texts.push(null_mut());
+        self.texts.len() as u32 - 1
+    }
+
+    fn latin1(&mut self, number: u32, text: &[u8]) -> std::result::Result<(), Fault> {
+        // SAFETY: Node copies the text.
+        check(unsafe {
+            sys::napi_create_string_latin1(
+                self.env,
+                text.as_ptr().cast(),
+                text.len() as isize,
+                &mut self.texts[number as usize],
+            )
+        })
+        .map_err(|_| Fault::at(FAULT_TOO_LARGE, 0))
+    }
+
+    fn utf16(&mut self, number: u32, text: &[u16]) -> std::result::Result<(), Fault> {
+        // SAFETY: Node copies the text.
+        check(unsafe {
+            sys::napi_create_string_utf16(
+                self.env,
+                text.as_ptr(),
+                text.len() as isize,
+                &mut self.texts[number as usize],
+            )
+        })
+        .map_err(|_| Fault::at(FAULT_TOO_LARGE, 0))
+    }
+}
+
+/// `parse(bytes)`: returns the message's text: nothing, one string, or an array of them, as TEXTS
+/// counts them.
+unsafe extern "C" fn parse(env: napi_env, info: napi_callback_info) -> napi_value {
+    fn body(shared: &Shared, env: napi_env, [input]: [napi_value; 1]) -> Result<napi_value> {
+        let mut unpacker = borrow(shared)?;
+        let unpacker = &mut *unpacker;
+        // SAFETY: the tape is alive and no JavaScript runs during this call.
+        let words = unsafe { std::slice::from_raw_parts_mut(unpacker.tape, unpacker.words) };
+        // SAFETY: no JavaScript runs before this call returns.
+        let Some(input) = (unsafe { bytes(env, input) }) else {
+            words[STATUS as usize] = FAULT_INPUT;
+            return Ok(null_mut());
+        };
+        let mode = words[MODE as usize];
+        let max_depth = words[tape::MAX_DEPTH as usize] as usize;
+        let options = Options::from_bits(words[OPTIONS as usize], max_depth, mode);
+        let start = if mode == MODE_FROM {
+            (f64_at(words, OFFSET_F64) as usize).min(input.len())
+        } else {
+            0
+        };
+        unpacker.texts.clear();
+        let mut sink = JsTexts { env, texts: &mut unpacker.texts };
+        let outcome = unpacker.parser.parse(input, start, words, options, &mut sink);
+        words[GENERATION as usize] = unpacker.parser.trie.generation;
+        words[TEXTS as usize] = unpacker.texts.len() as i32;
+        match outcome {
+            Ok(end) => {
+                words[STATUS as usize] = STATUS_OK;
+                set_f64(words, OFFSET_F64, end as f64);
+                texts_value(env, &unpacker.texts)
+            }
+            Err(Stop::Grow(size)) => {
+                words[STATUS as usize] = STATUS_GROW;
+                set_f64(words, LENGTH_F64, size as f64);
+                Ok(null_mut())
+            }
+            Err(Stop::Fault(fault)) => {
+                words[STATUS as usize] = fault.code;
+                set_f64(words, LENGTH_F64, fault.offset as f64);
+                Ok(null_mut())
+            }
+        }
+    }
+    // SAFETY: made by `add_parser` with this state.
+    unsafe { call(env, info, body) }
+}
+
+fn f64_at(words: &[i32], index: i32) -> f64 {
+    let at = 2 * index as usize;
+    f64::from_bits(u64::from(words[at] as u32) | u64::from(words[at + 1] as u32) << 32)
+}
+
+fn set_f64(words: &mut [i32], index: i32, value: f64) {
+    let bits = value.to_bits();
+    words[2 * index as usize] = bits as i32;
+    words[2 * index as usize + 1] = (bits >> 32) as i32;
+}
+
+fn texts_value(env: napi_env, texts: &[napi_value]) -> Result<napi_value> {
+    match texts {
+        [] => Ok(null_mut()),
+        [text] => Ok(*text),
+        _ => {
+            let mut array = null_mut();
+            // SAFETY: a live environment and its own values.
+            unsafe {
+                check(sys::napi_create_array_with_length(env, texts.len(), &mut array))?;
+                for (index, &text) in texts.iter().enumerate() {
+                    check(sys::napi_set_element(env, array, index as u32, text))?;
+                }
+            }
+            Ok(array)
+        }
+    }
+}
+
+/// `setTape(arrayBuffer)`: the tape from now on.
+unsafe extern "C" fn set_tape(env: napi_env, info: napi_callback_info) -> napi_value {
+    fn body(shared: &Shared, env: napi_env, [tape]: [napi_value; 1]) -> Result<napi_value> {
+        let mut unpacker = borrow(shared)?;
+        // SAFETY: JavaScript holds the tape until it sets another, and never detaches it.
+        let (data, len) = unsafe { array_buffer(env, tape)? };
+        (unpacker.tape, unpacker.words) = (data.cast(), len / 4);
+        Ok(null_mut())
+    }
+    // SAFETY: made by `add_parser` with this state.
+    unsafe { call(env, info, body) }
+}
+
+/// `shapeKeys(id)` → the keys of a shape, in order.
+unsafe extern "C" fn shape_keys(env: napi_env, info: napi_callback_info) -> napi_value {
+    fn body(shared: &Shared, env: napi_env, [id]: [napi_value; 1]) -> Result<napi_value> {
+        let unpacker = borrow(shared)?;
+        let mut node = 0;
+        // SAFETY: Node checks the type.
+        check(unsafe { sys::napi_get_value_uint32(env, id, &mut node) })?;
+        let keys = unpacker.parser.trie.keys(node).ok_or_else(|| Error::from_reason("a shape"))?;
+        let mut array = null_mut();
+        // SAFETY: a live environment and its own values; the keys are UTF-8.
+        unsafe {
+            check(sys::napi_create_array_with_length(env, keys.len(), &mut array))?;
+            for (index, key) in keys.iter().enumerate() {
+                let mut string = null_mut();
+                check(sys::napi_create_string_utf8(
+                    env,
+                    key.as_ptr().cast(),
+                    key.len() as isize,
+                    &mut string,
+                ))?;
+                check(sys::napi_set_element(env, array, index as u32, string))?;
+            }
+        }
+        Ok(array)
+    }
+    // SAFETY: made by `add_parser` with this state.
+    unsafe { call(env, info, body) }
+}

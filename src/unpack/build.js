@@ -1,0 +1,336 @@
+'use strict';
+
+// Tape → value. Every word says what it is; a container's word points at its block, which holds
+// the words of its entries, so that a compiled constructor reads them at fixed places.
+//
+// Texts come in the order in which their strings are met: a string at offset 0 of a block opens the
+// next text. Nothing here runs code of the user's.
+
+const tape = require('../tape');
+const { canCompile } = require('../codegen');
+const { FastBuffer } = require('../fast-buffer');
+const { Ext } = require('../ext');
+const { Timestamp } = require('../timestamp');
+const { compileConstructor } = require('./compile');
+
+const { HEADER_WORDS, STR_LENGTH_BITS, TAG_BITS } = tape;
+const { U_ARRAY, U_BIN, U_CONST, U_DATE, U_EXT, U_INT, U_INT64, U_INTS, U_LONG_STR, U_MAP } = tape;
+const { U_NUMBER, U_NUMBERS, U_OBJECT, U_STR, U_TIMESTAMP, U_WIDE_STR } = tape;
+
+const TAG_MASK = (1 << TAG_BITS) - 1;
+const LENGTH_MASK = (1 << STR_LENGTH_BITS) - 1;
+const OFFSET_SHIFT = TAG_BITS + STR_LENGTH_BITS;
+
+/** Objects of a shape before a constructor is compiled for it (`bench/` workload `shapes`). */
+const COMPILE_AFTER = 4;
+/** `new Array(n)` above this makes a dictionary; such an array grows instead. */
+const MAX_PREALLOCATED = 1 << 24;
+/** The tape at first; it never gets shorter. */
+const MIN_WORDS = 1 << 13;
+/** Messages in a row that leave three quarters of the tape unused before it is halved. */
+const SHRINK_AFTER = 64;
+
+const { defineProperty } = Object;
+const plain = Object.prototype;
+
+/** A builder with its tape, for the native parser that works on it. */
+function createBuilder(binding) {
+  let T;
+  let F;
+  let B;
+  let words = 0;
+  let idle = 0;
+
+  /** The current Latin-1 block, the current UTF-16 block, and where the next text comes from. */
+  let text = '';
+  let wide = '';
+  let texts = '';
+  let nextText = 0;
+
+  let source = null;
+  let copyBuffers = false;
+  let asMaps = false;
+
+  let generation = 0;
+  /** By shape id: a compiled constructor, or `construct`, which counts up to one. */
+  let constructors = [];
+  let shapes = new Map();
+
+  function resize(size) {
+    const memory = new ArrayBuffer(8 * Math.ceil(size / 2));
+    const header = T?.subarray(0, HEADER_WORDS);
+    T = new Int32Array(memory);
+    F = new Float64Array(memory);
+    B = new BigInt64Array(memory);
+    if (header !== undefined) T.set(header);
+    words = T.length;
+    idle = 0;
+    binding.setTape(memory);
+  }
+  resize(MIN_WORDS);
+
+  /**
+   * Parses `bytes` from `start` onto the tape. Returns the message's status; its texts are kept for
+   * `build`.
+   */
+  function parse(bytes, options, maxDepth, mode, start) {
+    T[tape.OPTIONS] = options;
+    T[tape.MAX_DEPTH] = maxDepth;
+    T[tape.MODE] = mode;
+    F[tape.OFFSET_F64] = start;
+    texts = binding.parse(bytes);
+    while (T[tape.STATUS] === tape.STATUS_GROW) {
+      resize(F[tape.LENGTH_F64]);
+      F[tape.OFFSET_F64] = start;
+      texts = binding.parse(bytes);
+    }
+    return T[tape.STATUS];
+  }
+
+  /** Builds the value that the tape describes. */
+  function build(bytes, options, copies) {
+    if (T[tape.GENERATION] !== generation) {
+      generation = T[tape.GENERATION];
+      constructors = [];
+      shapes = new Map();
+    }
+    source = bytes;
+    copyBuffers = copies;
+    asMaps = (options & tape.OPT_MAPS_MAP) !== 0;
+    nextText = 0;
+    const result = value(T[tape.ROOT]);
+    release();
+    return result;
+  }
+
+  /** Lets go of the message, and of a tape that only an outlier needed. */
+  function release() {
+    text = '';
+    wide = '';
+    texts = '';
+    source = null;
+    if (words > MIN_WORDS) {
+      if (4 * T[tape.USED] > words) idle = 0;
+      else if (++idle >= SHRINK_AFTER) resize(Math.max(MIN_WORDS, words >> 1));
+    }
+  }
+
+  const end = () => F[tape.OFFSET_F64];
+  const faultOffset = () => F[tape.LENGTH_F64];
+
+  function openText() {
+    return typeof texts === 'string' ? texts : texts[nextText++];
+  }
+
+  function string(w) {
+    const offset = w >>> OFFSET_SHIFT;
+    if (offset === 0) text = openText();
+    return text.substring(offset, offset + ((w >>> TAG_BITS) & LENGTH_MASK));
+  }
+
+  function wideString(w) {
+    const offset = w >>> OFFSET_SHIFT;
+    if (offset === 0) wide = openText();
+    return wide.substring(offset, offset + ((w >>> TAG_BITS) & LENGTH_MASK));
+  }
+
+  function value(w) {
+    switch (w & TAG_MASK) {
+      case U_INT:
+        return w >> TAG_BITS;
+      case U_STR:
+        return string(w);
+      case U_OBJECT:
+        return object(w >>> TAG_BITS);
+      case U_ARRAY:
+        return array(w >>> TAG_BITS);
+      case U_NUMBER:
+        return F[w >>> TAG_BITS];
+      case U_CONST:
+        return constant(w >>> TAG_BITS);
+      case U_WIDE_STR:
+        return wideString(w);
+      case U_INTS:
+        return ints(w >>> TAG_BITS);
+      case U_NUMBERS:
+        return numbers(w >>> TAG_BITS);
+      default:
+        return rare(w & TAG_MASK, w >>> TAG_BITS);
+    }
+  }
+
+  function rare(tag, q) {
+    switch (tag) {
+      case U_LONG_STR:
+        return openText();
+      case U_MAP:
+        return asMaps ? map(q) : pairs(q);
+      case U_BIN:
+        return bytesAt(T[q] >>> 0, T[q + 1], T[q + 2] >>> 0);
+      case U_EXT:
+        return new Ext(T[q], bytesAt(T[q + 1] >>> 0, T[q + 2], T[q + 3] >>> 0));
+      case U_DATE:
+        return new Date(F[q]);
+      case U_TIMESTAMP:
+        return new Timestamp(B[q >> 1], T[q + 2]);
+      case U_INT64:
+        return int64(B[q >> 1], T[q + 2]);
+    }
+  }
+
+  function constant(which) {
+    switch (which) {
+      case tape.CONST_NIL:
+        return null;
+      case tape.CONST_FALSE:
+        return false;
+      case tape.CONST_TRUE:
+        return true;
+      case tape.CONST_EMPTY_STR:
+        return '';
+      case tape.CONST_EMPTY_ARRAY:
+        return [];
+      default:
+        return asMaps ? new Map() : {};
+    }
+  }
+
+  function int64(bits, kind) {
+    const int = (kind & 1) === 0 ? bits : BigInt.asUintN(64, bits);
+    return kind < 2 ? int : String(int);
+  }
+
+  function bytesAt(low, high, length) {
+    const offset = high * 2 ** 32 + low;
+    const view = new FastBuffer(source.buffer, source.byteOffset + offset, length);
+    return copyBuffers ? Buffer.from(view) : view;
+  }
+
+  // V8 keeps an array of small integers, of doubles and of anything else in different ways, and
+  // learns by the place in the code which one to expect: hence a loop for each. Literals make the
+  // short ones without holes.
+
+  function ints(q) {
+    const n = T[q];
+    switch (n) {
+      case 1:
+        return [T[q + 1]];
+      case 2:
+        return [T[q + 1], T[q + 2]];
+      case 3:
+        return [T[q + 1], T[q + 2], T[q + 3]];
+      case 4:
+        return [T[q + 1], T[q + 2], T[q + 3], T[q + 4]];
+    }
+    const a = n > MAX_PREALLOCATED ? [] : new Array(n);
+    const start = q + 1;
+    for (let i = 0; i < n; i++) a[i] = T[start + i];
+    return a;
+  }
+
+  function numbers(q) {
+    const n = T[q];
+    const start = (q + 1) >> 1;
+    switch (n) {
+      case 1:
+        return [F[start]];
+      case 2:
+        return [F[start], F[start + 1]];
+      case 3:
+        return [F[start], F[start + 1], F[start + 2]];
+      case 4:
+        return [F[start], F[start + 1], F[start + 2], F[start + 3]];
+    }
+    const a = n > MAX_PREALLOCATED ? [] : new Array(n);
+    for (let i = 0; i < n; i++) a[i] = F[start + i];
+    return a;
+  }
+
+  function array(q) {
+    const n = T[q];
+    switch (n) {
+      case 1:
+        return [value(T[q + 1])];
+      case 2:
+        return [value(T[q + 1]), value(T[q + 2])];
+      case 3:
+        return [value(T[q + 1]), value(T[q + 2]), value(T[q + 3])];
+      case 4:
+        return [value(T[q + 1]), value(T[q + 2]), value(T[q + 3]), value(T[q + 4])];
+      default:
+        return mixed(q + 1, n);
+    }
+  }
+
+  function mixed(start, n) {
+    const a = n > MAX_PREALLOCATED ? [] : new Array(n);
+    for (let i = 0; i < n; i++) a[i] = value(T[start + i]);
+    return a;
+  }
+
+  function object(q) {
+    const id = T[q];
+    const compiled = constructors[id];
+    return compiled !== undefined ? compiled(T, q + 1) : construct(id, q + 1);
+  }
+
+  /** An object of a shape that has no constructor yet. */
+  function construct(id, q) {
+    let shape = shapes.get(id);
+    if (shape === undefined) {
+      shape = { keys: binding.shapeKeys(id), seen: 0 };
+      shapes.set(id, shape);
+    }
+    if (canCompile && ++shape.seen >= COMPILE_AFTER) {
+      const compiled = compileConstructor(shape.keys, { value });
+      while (constructors.length <= id) constructors.push(undefined);
+      constructors[id] = compiled;
+      return compiled(T, q);
+    }
+    const { keys } = shape;
+    const o = {};
+    for (let i = 0; i < keys.length; i++) define(o, keys[i], value(T[q + i]));
+    return o;
+  }
+
+  /** A map whose keys did not all fit the trie. */
+  function pairs(q) {
+    const known = T[q + 1];
+    const total = T[q + 2];
+    const o = {};
+    let at = q + 3;
+    if (known > 0) {
+      const keys = binding.shapeKeys(T[q]);
+      for (let i = 0; i < known; i++) define(o, keys[i], value(T[at++]));
+    }
+    for (let i = known; i < total; i++) {
+      const key = value(T[at++]);
+      define(o, key, value(T[at++]));
+    }
+    return o;
+  }
+
+  function map(q) {
+    const total = T[q + 2];
+    const m = new Map();
+    let at = q + 3;
+    for (let i = 0; i < total; i++) {
+      const key = value(T[at++]);
+      m.set(key, value(T[at++]));
+    }
+    return m;
+  }
+
+  /** Adds an own property, whatever Object.prototype has under that name. */
+  function define(o, key, x) {
+    if (key in plain) {
+      defineProperty(o, key, { value: x, writable: true, enumerable: true, configurable: true });
+    } else {
+      o[key] = x;
+    }
+  }
+
+  return { build, end, faultOffset, parse, release };
+}
+
+module.exports = { createBuilder };

@@ -1,0 +1,845 @@
+//! Bytes → tape. One loop with a stack of its own and no recursion. Every length is compared with
+//! what is left of the input before anything is reserved for it, nested claims together: the values
+//! that all open containers still owe never outnumber the bytes.
+
+use super::text::{MAX_SHARED_BYTES, TextSink, Texts};
+use super::trie::{self, Trie};
+use crate::tape::*;
+use crate::wire::{self, INT_READS, MAX_NANOSECONDS, MAX_SAFE_INTEGER};
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Int64 {
+    Auto,
+    BigInt,
+    Number,
+    Text,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Utf8 {
+    Replace,
+    Fatal,
+    Raw,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    pub max_depth: usize,
+    pub int64: Int64,
+    pub utf8: Utf8,
+    /// Keys are values like any other.
+    pub map_keys: bool,
+    /// Timestamps with their nanoseconds.
+    pub timestamps: bool,
+    pub mode: i32,
+}
+
+impl Options {
+    pub fn from_bits(bits: i32, max_depth: usize, mode: i32) -> Options {
+        let utf8 = match bits & (OPT_UTF8_FATAL | OPT_UTF8_RAW) {
+            0 => Utf8::Replace,
+            OPT_UTF8_FATAL => Utf8::Fatal,
+            _ => Utf8::Raw,
+        };
+        let int64 = match bits >> OPT_INT64_SHIFT & 3 {
+            0 => Int64::Auto,
+            1 => Int64::BigInt,
+            2 => Int64::Number,
+            _ => Int64::Text,
+        };
+        Options {
+            max_depth,
+            int64,
+            utf8,
+            map_keys: bits & OPT_MAPS_MAP != 0,
+            timestamps: bits & OPT_TIMESTAMPS != 0,
+            mode,
+        }
+    }
+}
+
+/// Why a parse stopped.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Stop {
+    Fault(Fault),
+    /// The tape is too short; try again with one of this many words.
+    Grow(usize),
+}
+
+impl From<Fault> for Stop {
+    fn from(fault: Fault) -> Stop {
+        Stop::Fault(fault)
+    }
+}
+
+/// `node` of a frame that is not a map on its way through the trie.
+const ARRAY: u32 = u32::MAX;
+const PAIRS: u32 = u32::MAX - 1;
+const BOTTOM: u32 = u32::MAX - 2;
+
+#[derive(Clone, Copy)]
+struct Frame {
+    /// Values (arrays) or pairs (maps) still to come.
+    left: u32,
+    /// Where the next word goes.
+    slot: u32,
+    /// Where the container's block is, and its own word.
+    block: u32,
+    home: u32,
+    /// The map's place in the trie, or one of the marks above.
+    node: u32,
+    /// Values that the containers around this one still owe.
+    owed: u64,
+}
+
+/// A block's index has 28 bits.
+const MAX_WORDS: usize = 1 << 28;
+
+/// Positive fixints are copied so many at a time.
+const FIXINT_STEP: usize = 8;
+
+#[derive(Default)]
+pub struct Parser {
+    pub trie: Trie,
+    texts: Texts,
+    stack: Vec<Frame>,
+    roots: Vec<i32>,
+}
+
+/// What one parse works on.
+struct Run<'a, S> {
+    input: &'a [u8],
+    pos: usize,
+    tape: &'a mut [i32],
+    top: usize,
+    options: Options,
+    sink: &'a mut S,
+}
+
+enum Array {
+    Done(i32),
+    Mixed,
+}
+
+impl Parser {
+    /// Parses from `start`; returns where the parse ended. The root's word is in the header block.
+    #[inline(never)]
+    pub fn parse<S: TextSink>(
+        &mut self,
+        input: &[u8],
+        start: usize,
+        tape: &mut [i32],
+        options: Options,
+        sink: &mut S,
+    ) -> Result<usize, Stop> {
+        if self.trie.full {
+            self.trie.clear();
+        }
+        self.texts.clear();
+        self.stack.clear();
+        self.roots.clear();
+        let mut run = Run { input, pos: start, tape, top: HEADER_WORDS as usize, options, sink };
+        assert!(run.tape.len() > run.top);
+        self.run(&mut run)?;
+        self.texts.finish(run.sink)?;
+        if options.mode == MODE_ALL {
+            run.need(1 + self.roots.len())?;
+            let block = run.top;
+            run.tape[block] = self.roots.len() as i32;
+            run.tape[block + 1..=block + self.roots.len()].copy_from_slice(&self.roots);
+            run.tape[ROOT as usize] = word(block, U_ARRAY);
+        } else if options.mode == MODE_ONE && run.pos < input.len() {
+            return Err(Fault::at(FAULT_EXTRA_BYTES, run.pos).into());
+        }
+        run.tape[USED as usize] = run.top as i32;
+        Ok(run.pos)
+    }
+
+    #[inline(always)]
+    fn run<S: TextSink>(&mut self, run: &mut Run<S>) -> Result<(), Stop> {
+        if run.options.mode == MODE_ALL && run.pos == run.input.len() {
+            return Ok(());
+        }
+        let home = ROOT as u32;
+        let mut f = Frame { left: 0, slot: 0, block: 0, home, node: BOTTOM, owed: 0 };
+        let mut slot = ROOT as usize;
+        'values: loop {
+            // One value, whose word goes to `slot`.
+            let at = run.pos;
+            let Some(&byte) = run.input.get(at) else {
+                return Err(Fault::at(FAULT_TRUNCATED, at).into());
+            };
+            run.pos = at + 1;
+            let word_here = 'word: {
+                match byte {
+                    0x00..=0x7f => i32::from(byte) << TAG_BITS,
+                    wire::NEGATIVE_FIXINT..=0xff => i32::from(byte as i8) << TAG_BITS,
+                    wire::FIXSTR..=0xbf => self.string(run, at, usize::from(byte & 31))?,
+                    wire::FIXMAP..=0x8f | wire::MAP16 | wire::MAP32 => {
+                        let n = match byte {
+                            wire::MAP16 => run.length(at, 2)?,
+                            wire::MAP32 => run.length(at, 4)?,
+                            _ => usize::from(byte & 15),
+                        };
+                        let owed = f.owed + u64::from(f.left) * unit(f.node);
+                        run.check_claim(at, owed + 2 * n as u64)?;
+                        self.check_depth(run, at)?;
+                        if n == 0 {
+                            break 'word CONST_EMPTY_MAP << TAG_BITS | U_CONST;
+                        }
+                        self.stack.push(f);
+                        let block = run.top;
+                        let home = slot as u32;
+                        if run.options.map_keys || n > trie::MAX_KEYS {
+                            run.need(3 + 2 * n)?;
+                            run.top += 3 + 2 * n;
+                            run.set(block, trie::ROOT as i32);
+                            run.set(block + 1, 0);
+                            run.set(block + 2, n as i32);
+                            run.set(slot, word(block, U_MAP));
+                            let (left, node) =
+                                if run.options.map_keys { (2 * n, ARRAY) } else { (n, PAIRS) };
+                            f = Frame {
+                                left: left as u32,
+                                slot: block as u32 + 3,
+                                block: block as u32,
+                                home,
+                                node,
+                                owed,
+                            };
+                        } else {
+                            run.need(1 + n)?;
+                            run.top += 1 + n;
+                            run.set(slot, word(block, U_OBJECT));
+                            f = Frame {
+                                left: n as u32,
+                                slot: block as u32 + 1,
+                                block: block as u32,
+                                home,
+                                node: trie::ROOT,
+                                owed,
+                            };
+                        }
+                        slot = self.next(run, &mut f)?;
+                        continue 'values;
+                    }
+                    wire::FIXARRAY..=0x9f | wire::ARRAY16 | wire::ARRAY32 => {
+                        let n = match byte {
+                            wire::ARRAY16 => run.length(at, 2)?,
+                            wire::ARRAY32 => run.length(at, 4)?,
+                            _ => usize::from(byte & 15),
+                        };
+                        let owed = f.owed + u64::from(f.left) * unit(f.node);
+                        run.check_claim(at, owed + n as u64)?;
+                        self.check_depth(run, at)?;
+                        if n == 0 {
+                            break 'word CONST_EMPTY_ARRAY << TAG_BITS | U_CONST;
+                        }
+                        match run.numbers(n)? {
+                            Array::Done(word) => break 'word word,
+                            Array::Mixed => {}
+                        }
+                        self.stack.push(f);
+                        let block = run.top;
+                        run.need(1 + n)?;
+                        run.top += 1 + n;
+                        run.set(block, n as i32);
+                        run.set(slot, word(block, U_ARRAY));
+                        f = Frame {
+                            left: n as u32 - 1,
+                            slot: block as u32 + 2,
+                            block: block as u32,
+                            home: slot as u32,
+                            node: ARRAY,
+                            owed,
+                        };
+                        slot = block + 1;
+                        continue 'values;
+                    }
+                    wire::NIL => CONST_NIL << TAG_BITS | U_CONST,
+                    wire::FALSE => CONST_FALSE << TAG_BITS | U_CONST,
+                    wire::TRUE => CONST_TRUE << TAG_BITS | U_CONST,
+                    wire::STR8 => {
+                        let len = run.length(at, 1)?;
+                        self.string(run, at, len)?
+                    }
+                    wire::STR16 => {
+                        let len = run.length(at, 2)?;
+                        self.string(run, at, len)?
+                    }
+                    wire::STR32 => {
+                        let len = run.length(at, 4)?;
+                        self.string(run, at, len)?
+                    }
+                    wire::FLOAT32 | wire::FLOAT64 | wire::UINT8..=wire::INT64 => run.number(at)?,
+                    wire::BIN8 | wire::BIN16 | wire::BIN32 => {
+                        let len = run.length(at, 1 << (byte - wire::BIN8))?;
+                        run.bytes(at, len)?
+                    }
+                    wire::EXT8 | wire::EXT16 | wire::EXT32 => {
+                        let len = run.length(at, 1 << (byte - wire::EXT8))?;
+                        run.ext(at, len)?
+                    }
+                    wire::FIXEXT1..=wire::FIXEXT16 => run.ext(at, 1 << (byte - wire::FIXEXT1))?,
+                    wire::NEVER_USED => {
+                        return Err(Fault::at(FAULT_INVALID_BYTE, at).into());
+                    }
+                }
+            };
+            run.set(slot, word_here);
+
+            // Where the next value goes.
+            while f.left == 0 {
+                if f.node < BOTTOM {
+                    run.set(f.block as usize, f.node as i32);
+                }
+                if f.node == BOTTOM {
+                    if run.options.mode == MODE_ALL {
+                        self.roots.push(run.tape[ROOT as usize]);
+                        if run.pos < run.input.len() {
+                            break;
+                        }
+                    }
+                    return Ok(());
+                }
+                f = self.stack.pop().unwrap_or(f);
+            }
+            if f.node == BOTTOM {
+                slot = ROOT as usize;
+            } else {
+                slot = self.next(run, &mut f)?;
+            }
+        }
+    }
+
+    /// The slot of the frame's next value; reads the key in front of it.
+    #[inline(always)]
+    fn next<S: TextSink>(&mut self, run: &mut Run<S>, f: &mut Frame) -> Result<usize, Stop> {
+        f.left -= 1;
+        let slot = f.slot as usize;
+        if f.node < BOTTOM {
+            if let Some((child, len)) = self.trie.predict(f.node, run.input, run.pos) {
+                run.pos += len;
+                f.node = child;
+                f.slot += 1;
+                return Ok(slot);
+            }
+            return self.key(run, f);
+        }
+        if f.node == ARRAY {
+            f.slot += 1;
+            return Ok(slot);
+        }
+        let word = self.key_word(run)?;
+        run.set(slot, word);
+        f.slot += 2;
+        Ok(slot + 1)
+    }
+
+    /// A key that was not the predicted one. When the trie has no place for it, the map goes on as
+    /// pairs.
+    #[inline(never)]
+    fn key<S: TextSink>(&mut self, run: &mut Run<S>, f: &mut Frame) -> Result<usize, Stop> {
+        let at = run.pos;
+        if let Some(bytes) = run.key_bytes()? {
+            let child = match std::str::from_utf8(bytes) {
+                Ok(key) => self.trie.step(f.node, key),
+                Err(_) if run.options.utf8 == Utf8::Fatal => {
+                    return Err(Fault::at(FAULT_INVALID_UTF8, at).into());
+                }
+                Err(_) => None,
+            };
+            if let Some(child) = child {
+                f.node = child;
+                f.slot += 1;
+                return Ok(f.slot as usize - 1);
+            }
+        }
+        run.pos = at;
+        let known = (f.slot - f.block) as usize - 1;
+        let total = known + 1 + f.left as usize;
+        let size = 3 + known + 2 * (total - known);
+        run.need(size)?;
+        let block = run.top;
+        run.top += size;
+        run.set(block, f.node as i32);
+        run.set(block + 1, known as i32);
+        run.set(block + 2, total as i32);
+        let from = f.block as usize + 1;
+        run.tape.copy_within(from..from + known, block + 3);
+        run.set(f.home as usize, word(block, U_MAP));
+        f.node = PAIRS;
+        f.slot = (block + 3 + known) as u32;
+        let word = self.key_word(run)?;
+        let slot = f.slot as usize;
+        run.set(slot, word);
+        f.slot += 2;
+        Ok(slot + 1)
+    }
+
+    /// A key as a word of its own.
+    fn key_word<S: TextSink>(&mut self, run: &mut Run<S>) -> Result<i32, Stop> {
+        let at = run.pos;
+        if let Some(bytes) = run.key_bytes()? {
+            let len = bytes.len();
+            run.pos -= len;
+            return self.string_of(run, at, len, Utf8::Replace);
+        }
+        let byte = run.input[at];
+        run.pos = at + 1;
+        match byte {
+            0x00..=0x7f | wire::NEGATIVE_FIXINT..=0xff => Ok(i32::from(byte as i8) << TAG_BITS),
+            wire::FLOAT32 | wire::FLOAT64 | wire::UINT8..=wire::INT64 => run.number(at),
+            // What is cut off is truncated before it is a key of the wrong type.
+            _ => {
+                run.skip_scalar(at, byte)?;
+                Err(Fault::at(FAULT_KEY, at).into())
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn check_depth<S>(&self, run: &Run<S>, at: usize) -> Result<(), Stop> {
+        if self.stack.len() >= run.options.max_depth {
+            return Err(Fault::at(FAULT_DEPTH, at).into());
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn string<S: TextSink>(
+        &mut self,
+        run: &mut Run<S>,
+        at: usize,
+        len: usize,
+    ) -> Result<i32, Stop> {
+        self.string_of(run, at, len, run.options.utf8)
+    }
+
+    /// The string of `len` bytes at `run.pos`; its marker was at `at`.
+    #[inline(always)]
+    fn string_of<S: TextSink>(
+        &mut self,
+        run: &mut Run<S>,
+        at: usize,
+        len: usize,
+        raw_or: Utf8,
+    ) -> Result<i32, Stop> {
+        let from = run.pos;
+        let readable = run.input.len() - from;
+        if len > readable {
+            return Err(Fault::at(FAULT_TRUNCATED, at).into());
+        }
+        run.pos = from + len;
+        if len == 0 {
+            return Ok(CONST_EMPTY_STR << TAG_BITS | U_CONST);
+        }
+        if len <= MAX_SHARED_BYTES {
+            let start = run.input[from..].as_ptr();
+            if let Some(word) = self.texts.push_ascii(start, len, readable, run.sink)? {
+                return Ok(word);
+            }
+        }
+        self.other_string(run, at, from, len, raw_or)
+    }
+
+    /// A string that is long or not ASCII.
+    #[inline(never)]
+    fn other_string<S: TextSink>(
+        &mut self,
+        run: &mut Run<S>,
+        at: usize,
+        from: usize,
+        len: usize,
+        raw_or: Utf8,
+    ) -> Result<i32, Stop> {
+        let bytes = &run.input[from..from + len];
+        if run.options.utf8 != Utf8::Replace && simdutf8::basic::from_utf8(bytes).is_err() {
+            if run.options.utf8 == Utf8::Fatal {
+                return Err(Fault::at(FAULT_INVALID_UTF8, at).into());
+            }
+            if raw_or == Utf8::Raw {
+                run.pos = from;
+                return run.bytes(at, len);
+            }
+        }
+        Ok(if len <= MAX_SHARED_BYTES {
+            self.texts.push_utf8(bytes, run.sink)?
+        } else {
+            self.texts.push_long(bytes, run.sink)?
+        })
+    }
+}
+
+#[inline(always)]
+fn word(payload: usize, tag: i32) -> i32 {
+    (payload << TAG_BITS) as i32 | tag
+}
+
+/// The fewest bytes of an entry of a frame.
+#[inline(always)]
+fn unit(node: u32) -> u64 {
+    if node == ARRAY { 1 } else { 2 }
+}
+
+impl<'a, S> Run<'a, S> {
+    #[inline(always)]
+    fn set(&mut self, at: usize, word: i32) {
+        debug_assert!(at < self.tape.len());
+        // SAFETY: every index comes from a block that `need` has found room for.
+        unsafe { *self.tape.get_unchecked_mut(at) = word };
+    }
+
+    /// Checks that `words` more fit behind `top`.
+    #[inline(always)]
+    fn need(&self, words: usize) -> Result<(), Stop> {
+        if self.tape.len() - self.top < words { Err(self.grow(words)) } else { Ok(()) }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&self, words: usize) -> Stop {
+        let needed = self.top + words;
+        let density = needed as f64 / (self.pos.max(1)) as f64;
+        let estimate = (density * self.input.len() as f64 * 1.1) as usize;
+        let most = (3 * self.input.len() + 64).max(needed);
+        let words = estimate.max(2 * self.tape.len()).max(needed).min(most);
+        if words > MAX_WORDS {
+            if needed > MAX_WORDS {
+                return Fault::at(FAULT_TOO_LARGE, self.pos).into();
+            }
+            return Stop::Grow(MAX_WORDS);
+        }
+        Stop::Grow(words)
+    }
+
+    #[inline(always)]
+    fn truncated(&self, at: usize) -> Stop {
+        Fault::at(FAULT_TRUNCATED, at).into()
+    }
+
+    /// All that is owed must still be there, a byte a value.
+    #[inline(always)]
+    fn check_claim(&self, at: usize, owed: u64) -> Result<(), Stop> {
+        if owed > (self.input.len() - self.pos) as u64 { Err(self.truncated(at)) } else { Ok(()) }
+    }
+
+    /// A big-endian length of 1, 2 or 4 bytes at `pos`; `at` is where its marker was.
+    #[inline(always)]
+    fn length(&mut self, at: usize, bytes: usize) -> Result<usize, Stop> {
+        let Some(field) = self.input.get(self.pos..self.pos + bytes) else {
+            return Err(self.truncated(at));
+        };
+        self.pos += bytes;
+        Ok(field.iter().fold(0, |length, &byte| length << 8 | usize::from(byte)))
+    }
+
+    /// The bytes of a str key, or `None` for anything else, with `pos` behind what was read.
+    fn key_bytes(&mut self) -> Result<Option<&'a [u8]>, Stop> {
+        let at = self.pos;
+        let Some(&byte) = self.input.get(at) else {
+            return Err(self.truncated(at));
+        };
+        self.pos = at + 1;
+        let len = match byte {
+            wire::FIXSTR..=0xbf => usize::from(byte & 31),
+            wire::STR8 => self.length(at, 1)?,
+            wire::STR16 => self.length(at, 2)?,
+            wire::STR32 => self.length(at, 4)?,
+            wire::NEVER_USED => return Err(Fault::at(FAULT_INVALID_BYTE, at).into()),
+            _ => {
+                self.pos = at;
+                return Ok(None);
+            }
+        };
+        let Some(bytes) = self.input.get(self.pos..self.pos + len) else {
+            return Err(self.truncated(at));
+        };
+        self.pos += len;
+        Ok(Some(bytes))
+    }
+
+    /// Checks that the head of a value that cannot be a key is complete.
+    fn skip_scalar(&mut self, at: usize, byte: u8) -> Result<(), Stop> {
+        let len = match byte {
+            wire::BIN8 | wire::BIN16 | wire::BIN32 => self.length(at, 1 << (byte - wire::BIN8))?,
+            wire::EXT8 | wire::EXT16 | wire::EXT32 => {
+                1 + self.length(at, 1 << (byte - wire::EXT8))?
+            }
+            wire::FIXEXT1..=wire::FIXEXT16 => 1 + (1 << (byte - wire::FIXEXT1)),
+            wire::ARRAY16 | wire::MAP16 => self.length(at, 2)?,
+            wire::ARRAY32 | wire::MAP32 => self.length(at, 4)?,
+            _ => 0,
+        };
+        if len > self.input.len() - self.pos { Err(self.truncated(at)) } else { Ok(()) }
+    }
+
+    /// A double of its own, at an even word.
+    #[inline(always)]
+    fn double(&mut self, number: f64, tag: i32) -> Result<i32, Stop> {
+        self.need(3)?;
+        let at = (self.top + 1) & !1;
+        self.set_bits(at, number.to_bits());
+        self.top = at + 2;
+        Ok(word(at / 2, tag))
+    }
+
+    #[inline(always)]
+    fn set_bits(&mut self, at: usize, bits: u64) {
+        self.set(at, bits as i32);
+        self.set(at + 1, (bits >> 32) as i32);
+    }
+
+    /// The eight bytes at `at`, big-endian; zeros behind the end of the input.
+    #[inline(always)]
+    fn bits_at(&self, at: usize) -> u64 {
+        if let Some(bytes) = self.input.get(at..at + 8) {
+            return u64::from_be_bytes(bytes.try_into().unwrap_or_default());
+        }
+        let mut bytes = [0; 8];
+        for (to, from) in bytes.iter_mut().zip(self.input.get(at..).unwrap_or_default()) {
+            *to = *from;
+        }
+        u64::from_be_bytes(bytes)
+    }
+
+    /// An integer or float outside the two fixint ranges, whose marker is at `at`.
+    #[inline(always)]
+    fn number(&mut self, at: usize) -> Result<i32, Stop> {
+        let byte = self.input[at];
+        let bits = self.bits_at(at + 1);
+        let read = INT_READS[usize::from(byte)];
+        if read.len == 0 {
+            let (len, number) = if byte == wire::FLOAT64 {
+                (9, f64::from_bits(bits))
+            } else {
+                (5, f64::from(f32::from_bits((bits >> 32) as u32)))
+            };
+            if self.input.len() - at < len {
+                return Err(self.truncated(at));
+            }
+            self.pos = at + len;
+            return self.double(number, U_NUMBER);
+        }
+        if self.input.len() - at < usize::from(read.len) {
+            return Err(self.truncated(at));
+        }
+        self.pos = at + usize::from(read.len);
+        if read.shift == 0 {
+            return self.int64(bits, byte == wire::INT64);
+        }
+        let int = if read.signed { bits as i64 >> read.shift } else { (bits >> read.shift) as i64 };
+        self.small_int(int)
+    }
+
+    /// An integer of the safe range.
+    #[inline(always)]
+    fn small_int(&mut self, int: i64) -> Result<i32, Stop> {
+        let inline = (int as i32) << TAG_BITS;
+        if i64::from(inline >> TAG_BITS) == int {
+            return Ok(inline);
+        }
+        self.double(int as f64, U_NUMBER)
+    }
+
+    fn int64(&mut self, bits: u64, signed: bool) -> Result<i32, Stop> {
+        let as_number = match self.options.int64 {
+            Int64::Auto if signed => (bits as i64).unsigned_abs() <= MAX_SAFE_INTEGER as u64,
+            Int64::Auto => bits <= MAX_SAFE_INTEGER as u64,
+            Int64::Number => true,
+            Int64::BigInt | Int64::Text => false,
+        };
+        if as_number {
+            return if signed {
+                self.small_int_or_double(bits as i64, bits as i64 as f64)
+            } else {
+                self.small_int_or_double(i64::try_from(bits).unwrap_or(i64::MAX), bits as f64)
+            };
+        }
+        self.need(4)?;
+        let block = (self.top + 1) & !1;
+        let kind = i32::from(!signed) + if self.options.int64 == Int64::Text { 2 } else { 0 };
+        self.set_bits(block, bits);
+        self.set(block + 2, kind);
+        self.top = block + 3;
+        Ok(word(block, U_INT64))
+    }
+
+    fn small_int_or_double(&mut self, int: i64, double: f64) -> Result<i32, Stop> {
+        if int.unsigned_abs() <= MAX_SAFE_INTEGER as u64 {
+            self.small_int(int)
+        } else {
+            self.double(double, U_NUMBER)
+        }
+    }
+
+    /// The `len` bytes at `pos`, by their place in the input.
+    fn bytes(&mut self, at: usize, len: usize) -> Result<i32, Stop> {
+        if len > self.input.len() - self.pos {
+            return Err(self.truncated(at));
+        }
+        self.need(3)?;
+        let block = self.top;
+        self.set_bits(block, self.pos as u64);
+        self.set(block + 2, len as i32);
+        self.top += 3;
+        self.pos += len;
+        Ok(word(block, U_BIN))
+    }
+
+    /// The ext type at `pos` and the `len` bytes behind it.
+    fn ext(&mut self, at: usize, len: usize) -> Result<i32, Stop> {
+        if len >= self.input.len() - self.pos {
+            return Err(self.truncated(at));
+        }
+        let ext_type = self.input[self.pos] as i8;
+        self.pos += 1;
+        if ext_type == wire::TIMESTAMP {
+            return self.timestamp(at, len);
+        }
+        self.need(4)?;
+        let block = self.top;
+        self.set(block, i32::from(ext_type));
+        self.set_bits(block + 1, self.pos as u64);
+        self.set(block + 3, len as i32);
+        self.top += 4;
+        self.pos += len;
+        Ok(word(block, U_EXT))
+    }
+
+    fn timestamp(&mut self, at: usize, len: usize) -> Result<i32, Stop> {
+        let bits = self.bits_at(self.pos);
+        let (seconds, nanoseconds) = match len {
+            4 => ((bits >> 32) as i64, 0),
+            8 => ((bits & ((1 << 34) - 1)) as i64, (bits >> 34) as u32),
+            12 => (self.bits_at(self.pos + 4) as i64, (bits >> 32) as u32),
+            _ => return Err(Fault::at(FAULT_TIMESTAMP, at).into()),
+        };
+        if nanoseconds > MAX_NANOSECONDS {
+            return Err(Fault::at(FAULT_TIMESTAMP, at).into());
+        }
+        self.pos += len;
+        if self.options.timestamps {
+            self.need(4)?;
+            let block = (self.top + 1) & !1;
+            self.set_bits(block, seconds as u64);
+            self.set(block + 2, nanoseconds as i32);
+            self.top = block + 3;
+            return Ok(word(block, U_TIMESTAMP));
+        }
+        /// The first and the last millisecond of a `Date`.
+        const MAX_DATE_MS: i64 = 8_640_000_000_000_000;
+        let milliseconds = seconds
+            .checked_mul(1000)
+            .and_then(|ms| ms.checked_add(i64::from(nanoseconds / 1_000_000)))
+            .filter(|ms| (-MAX_DATE_MS..=MAX_DATE_MS).contains(ms));
+        match milliseconds {
+            Some(ms) => self.double(ms as f64, U_DATE),
+            None => Err(Fault::at(FAULT_TIMESTAMP, at).into()),
+        }
+    }
+
+    /// An array of nothing but numbers takes no word per element: plain 32-bit integers if all of
+    /// them fit, doubles otherwise. `pos` and `top` are untouched if it turns out to be mixed.
+    #[inline(always)]
+    fn numbers(&mut self, n: usize) -> Result<Array, Stop> {
+        match self.input.get(self.pos) {
+            Some(0x00..=0x7f | wire::NEGATIVE_FIXINT..=0xff | wire::FLOAT32..=wire::INT64) => {
+                self.ints(n)
+            }
+            _ => Ok(Array::Mixed),
+        }
+    }
+
+    #[inline(never)]
+    fn ints(&mut self, n: usize) -> Result<Array, Stop> {
+        self.need(1 + n)?;
+        let block = self.top;
+        let plain_int64 = self.options.int64 == Int64::Auto;
+        let mut pos = self.pos;
+        let mut k = 0;
+        while k < n {
+            if let Some(chunk) = self.input.get(pos..pos + FIXINT_STEP)
+                && n - k >= FIXINT_STEP
+                && chunk.iter().fold(0, |seen, &byte| seen | byte) < 0x80
+            {
+                let to = block + 1 + k;
+                for (word, &byte) in self.tape[to..to + FIXINT_STEP].iter_mut().zip(chunk) {
+                    *word = i32::from(byte);
+                }
+                pos += FIXINT_STEP;
+                k += FIXINT_STEP;
+                continue;
+            }
+            let Some(&byte) = self.input.get(pos) else {
+                return Err(self.truncated(pos));
+            };
+            let read = INT_READS[usize::from(byte)];
+            if read.len == 0 {
+                if matches!(byte, wire::FLOAT32 | wire::FLOAT64) {
+                    return self.doubles(n);
+                }
+                return Ok(Array::Mixed);
+            }
+            if self.input.len() - pos < usize::from(read.len) {
+                return Err(self.truncated(pos));
+            }
+            let bits = self.bits_at(pos + usize::from(read.at));
+            let int =
+                if read.signed { bits as i64 >> read.shift } else { (bits >> read.shift) as i64 };
+            let wide = read.len == 9 && !plain_int64;
+            if i64::from(int as i32) != int || (!read.signed && int < 0) || wide {
+                return if wide { Ok(Array::Mixed) } else { self.doubles(n) };
+            }
+            self.set(block + 1 + k, int as i32);
+            pos += usize::from(read.len);
+            k += 1;
+        }
+        self.set(block, n as i32);
+        self.top = block + 1 + n;
+        self.pos = pos;
+        Ok(Array::Done(word(block, U_INTS)))
+    }
+
+    #[inline(never)]
+    fn doubles(&mut self, n: usize) -> Result<Array, Stop> {
+        self.need(2 + 2 * n)?;
+        let block = self.top | 1;
+        let plain_int64 = self.options.int64 == Int64::Auto;
+        let mut pos = self.pos;
+        for k in 0..n {
+            let Some(&byte) = self.input.get(pos) else {
+                return Err(self.truncated(pos));
+            };
+            let read = INT_READS[usize::from(byte)];
+            let (number, len) = if byte == wire::FLOAT64 {
+                (f64::from_bits(self.bits_at(pos + 1)), 9)
+            } else if read.len != 0 {
+                let bits = self.bits_at(pos + usize::from(read.at));
+                let int = if read.signed {
+                    bits as i64 >> read.shift
+                } else {
+                    (bits >> read.shift) as i64
+                };
+                let safe = int.unsigned_abs() <= MAX_SAFE_INTEGER as u64;
+                if !safe || (!read.signed && int < 0) || (read.len == 9 && !plain_int64) {
+                    return Ok(Array::Mixed);
+                }
+                (int as f64, usize::from(read.len))
+            } else if byte == wire::FLOAT32 {
+                (f64::from(f32::from_bits((self.bits_at(pos + 1) >> 32) as u32)), 5)
+            } else {
+                return Ok(Array::Mixed);
+            };
+            if self.input.len() - pos < len {
+                return Err(self.truncated(pos));
+            }
+            self.set_bits(block + 1 + 2 * k, number.to_bits());
+            pos += len;
+        }
+        self.set(block, n as i32);
+        self.top = block + 1 + 2 * n;
+        self.pos = pos;
+        Ok(Array::Done(word(block, U_NUMBERS)))
+    }
+}
