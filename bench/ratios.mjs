@@ -1,0 +1,39 @@
+// What the measured times say. A ratio is the other's median time over ours: above 1, ours is
+// faster.
+
+const fastest = (contenders) =>
+  contenders.reduce((best, one) => (best && best.ns <= one.ns ? best : one), undefined);
+
+export const ofKind = (contenders, kind) => fastest(contenders.filter((one) => one.kind === kind));
+
+/** Of one direction of one workload; what was not measured is undefined. */
+export function ratios(contenders) {
+  const ours = ofKind(contenders, 'ours');
+  const peer = ofKind(contenders, 'peer');
+  const over = (other) => ours && other && other.ns / ours.ns;
+  return {
+    json: over(ofKind(contenders, 'json')),
+    buffer: over(ofKind(contenders, 'json-buffer')),
+    v8: over(ofKind(contenders, 'v8')),
+    peer: over(peer),
+    peerName: peer?.name,
+  };
+}
+
+export function geometricMean(numbers) {
+  const known = numbers.filter((number) => number !== undefined);
+  return Math.exp(known.reduce((sum, number) => sum + Math.log(number), 0) / known.length);
+}
+
+/** The geometric means over the workloads that count, each with the ratios they come from. */
+export function means({ workloads }, direction) {
+  const counted = workloads.filter((workload) => workload.inMean && workload[direction].length > 0);
+  const all = counted.map((workload) => ratios(workload[direction]));
+  const mean = (name) => geometricMean(all.map((one) => one[name]));
+  return { json: mean('json'), buffer: mean('buffer'), v8: mean('v8'), peer: mean('peer') };
+}
+
+export const nsPerByte = (contenders) => {
+  const ours = ofKind(contenders, 'ours');
+  return ours && ours.ns / ours.bytes;
+};
