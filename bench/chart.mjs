@@ -12,6 +12,7 @@ const BELOW = 50;
 // start at "as fast".
 const doublings = (found) => (found === undefined ? null : Number(Math.log2(found).toFixed(3)));
 const multiple = (doubled) => {
+  if (doubled === null) return '';
   const times = 2 ** doubled;
   return `${times >= 10 ? times.toFixed(0) : Number(times.toFixed(times < 1 ? 2 : 1))}×`;
 };

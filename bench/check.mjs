@@ -5,12 +5,21 @@ import { difference } from './difference.mjs';
 
 const [ours] = codecs;
 
-/** What is wrong with the value that `run` returns, or null. */
-function problem(value, run) {
+/** What is wrong with the value that `unpack` makes of bytes, or null. */
+function problem(value, unpack, bytes) {
+  if (bytes === undefined) return 'cannot be packed';
   try {
-    return difference(value, run());
+    return difference(value, unpack(bytes));
   } catch (error) {
     return `threw ${error.message}`;
+  }
+}
+
+function packedBy(pack, value) {
+  try {
+    return pack(value);
+  } catch {
+    return undefined;
   }
 }
 
@@ -19,35 +28,29 @@ function problem(value, run) {
  * must be able to exchange with it both ways, or it is a failure of ours.
  */
 export function check(values, contenders) {
-  const failures = new Set();
+  const failures = new Map();
   const notSupported = {};
-  const fails = (what, found) => found && failures.add(`${what}: ${found}`);
+  // The first of each kind: what is wrong in one value is mostly wrong in the rest.
+  const exchange = (what, found) => found && !failures.has(what) && failures.set(what, found);
 
-  const packed = values.map((value) => {
-    let bytes;
-    const trip = () => ours.unpack((bytes = ours.pack(value)));
-    fails('unpack of what we packed', problem(value, trip));
-    return bytes;
-  });
+  const packed = values.map((value) => packedBy(ours.pack, value));
+  for (const [index, value] of values.entries()) {
+    exchange('unpack of what we packed', problem(value, ours.unpack, packed[index]));
+  }
   for (const other of contenders.filter(({ kind }) => kind !== 'ours')) {
     for (const [index, value] of values.entries()) {
-      let bytes;
-      const alone = problem(value, () => other.unpack((bytes = other.pack(value))));
+      const mine = packed[index];
+      const theirs = packedBy(other.pack, value);
+      const alone = problem(value, other.unpack, theirs);
       if (alone) {
         notSupported[other.name] = alone;
         break;
       }
       // The same bytes both ways leave nothing to exchange, and large values are slow to compare.
-      if (other.kind !== 'peer' || packed[index]?.equals(bytes)) continue;
-      fails(
-        `${other.name} reads what we packed`,
-        problem(value, () => other.unpack(packed[index])),
-      );
-      fails(
-        `unpack of what ${other.name} packed`,
-        problem(value, () => ours.unpack(bytes)),
-      );
+      if (other.kind !== 'peer' || mine?.equals(theirs)) continue;
+      exchange(`${other.name} reads what we packed`, problem(value, other.unpack, mine));
+      exchange(`unpack of what ${other.name} packed`, problem(value, ours.unpack, theirs));
     }
   }
-  return { failures: [...failures], notSupported };
+  return { failures: [...failures].map((pair) => pair.join(': ')), notSupported };
 }

@@ -115,7 +115,8 @@ await write(results);
 if (options.targets) printTargets(results);
 
 const wrong = results.workloads.filter(({ failures }) => failures.length > 0);
-if (wrong.length > 0) {
-  console.error(`\nWrong results: ${wrong.map(({ name }) => name).join(', ')}`);
-  process.exitCode = 1;
-}
+if (wrong.length > 0) console.error(`\nWrong results: ${wrong.map(({ name }) => name).join(', ')}`);
+const { peak = [], retention, flat = [] } = results.memory ?? {};
+const died = [...peak, retention, ...flat].some((measured) => measured?.died);
+if (died) console.error('\nA process that measures memory died.');
+if (wrong.length > 0 || died) process.exitCode = 1;
