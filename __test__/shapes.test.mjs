@@ -408,6 +408,22 @@ test('a record list where the odd one out stands first, in the middle, last', ()
   }
 });
 
+test('a typed array, a boxed string or an array-like where records were', () => {
+  const buffer = Buffer.alloc(5_000_000, 7);
+  const others = [
+    buffer,
+    new Float64Array(100_000),
+    new String('x'.repeat(100_000)),
+    new Map([[1, 2]]),
+  ];
+  for (let i = 0; i < 60; i++) check([{ id: i, v: { id: 1 } }]);
+  for (const other of others) {
+    check([other]);
+    check([{ id: 1, v: other }]);
+    check([{ id: 1, v: { id: 2 } }, other, { id: 3, v: { id: 4 } }]);
+  }
+});
+
 test('deeply nested records with a change at the bottom', () => {
   for (let i = 0; i < 200; i++) {
     const bottom = [i, `${i}`, i + 0.5, { z: i }, { y: i, z: i }, [], null][i % 7];
