@@ -90,7 +90,7 @@ const make = (type, data) => new Ext(type, data);
 
 test('random documents of up to 60 000 values, both ways against the reference', (t) => {
   const next = generator(seedOf(t));
-  for (let i = 0; i < 12; i++) {
+  for (let i = 0; i < 8; i++) {
     const value = documentOf(next, [100, 3000, 20_000, 60_000][i % 4]);
     const wire = refPack(value);
     packs(value, wire, undefined, `document ${i}`);
@@ -103,7 +103,8 @@ test('random documents of up to 60 000 values, both ways against the reference',
         throwsCode(() => unpack(wire.subarray(0, cut)), 'ERR_MSGPACK_TRUNCATED');
       }
     }
-    assert.equal(unpackMultiple(wire.subarray(wire.length > 70_000 ? 3 : 0)).length > 0, true);
+    const [first, second] = unpackMultiple(Buffer.concat([wire, wire]));
+    sameBytes(pack(second), pack(first));
     stillWorks();
   }
 });
