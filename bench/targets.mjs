@@ -9,7 +9,7 @@ import { grouped, megabytes, ratio } from './format.mjs';
 import { means, nsPerByte, ratios } from './ratios.mjs';
 
 const GIGABYTE = 2 ** 30;
-// RSS moves in steps of the young generation's pages; a leak of 16 bytes a call is beyond this.
+// What the allocators' pages make RSS move by; a leak of 16 bytes a call is beyond it.
 const FLAT = 16e6;
 // The first Node.js whose JSON.stringify is two to four times as fast as before.
 const FAST_STRINGIFY = 25;

@@ -160,6 +160,15 @@ const table = [
     name: 'array-1m',
     title: 'one array of 1 M of those',
     quickTitle: 'one array of 20 000 of those',
+    // The others take seconds a call, and would make the whole run half as long again.
+    contenders: [
+      'msgpack-rs',
+      'msgpackr',
+      '@msgpack/msgpack',
+      'notepack.io',
+      'JSON, a string',
+      'JSON, a Buffer',
+    ],
     make: (random, quick) => [random.list(quick ? 20_000 : 1_000_000, historicObject)],
   },
   { name: 'event', title: 'event, 100 B', make: several(64, event) },

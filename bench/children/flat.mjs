@@ -14,7 +14,7 @@ function run(calls) {
   for (let done = 0; done < calls; done += 1) kept = call(inputs[done % inputs.length]);
 }
 
-// Warm-up is what makes the young generation and the tape as large as they will be.
+// Warm-up is what makes the tape, and what is in use of the young generation, as large as it gets.
 run(task.calls / 4);
 await settle();
 run(task.calls / 4);
