@@ -59,9 +59,10 @@ test('every integer edge, as a BigInt', () => {
 });
 
 test('BigInts past 2^53 up to both ends of 64 bits', () => {
-  packs(2n ** 53n, 'cf0020000000000000');
-  packs(2n ** 53n + 1n, 'cf0020000000000001');
-  packs(2n ** 63n - 1n, 'cf7fffffffffffffff');
+  packs(2n ** 53n - 1n, 'cf001fffffffffffff');
+  packs(2n ** 53n, 'd30020000000000000');
+  packs(2n ** 53n + 1n, 'd30020000000000001');
+  packs(2n ** 63n - 1n, 'd37fffffffffffffff');
   packs(2n ** 63n, 'cf8000000000000000');
   packs(2n ** 64n - 1n, 'cfffffffffffffffff');
   packs(-(2n ** 53n), 'd3ffe0000000000000');

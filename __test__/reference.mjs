@@ -52,7 +52,9 @@ export function int(value) {
     if (n <= 0xffffn) return header(0xcd, 2, n);
     if (n <= 0xffffffffn) return header(0xce, 4, n);
     assert.ok(n < 1n << 64n);
-    return header(0xcf, 8, n);
+    // Of two forms as short the one that the public vectors list first: uint 64 for what a Number
+    // can hold, int 64 past it, uint 64 again where nothing else is left.
+    return header(n > 2n ** 53n - 1n && n < 1n << 63n ? 0xd3 : 0xcf, 8, n);
   }
   if (n >= -32n) return uint(1, n & 0xffn);
   if (n >= -0x80n) return header(0xd0, 1, n & 0xffn);

@@ -120,7 +120,7 @@ pub unsafe fn array_buffer(env: napi_env, value: napi_value) -> Result<(*mut u8,
     Ok((data.cast(), len))
 }
 
-/// The bytes of a `Uint8Array`, `None` for anything that is none or has been detached to nothing.
+/// The bytes of a `Uint8Array`, `None` for anything that is none.
 ///
 /// # Safety
 /// The slice must be gone before JavaScript runs again.
@@ -144,6 +144,40 @@ pub unsafe fn bytes<'a>(env: napi_env, value: napi_value) -> Option<&'a [u8]> {
     }
     if len == 0 || data.is_null() {
         return Some(&[]);
+    }
+    // SAFETY: Node says that `len` bytes are there; the caller keeps JavaScript from running.
+    Some(unsafe { std::slice::from_raw_parts(data.cast(), len) })
+}
+
+/// The same for input that is parsed where it is: `None` also for shared memory, which another
+/// thread may write meanwhile, and for a view without bytes, which may be a detached one.
+///
+/// # Safety
+/// The slice must be gone before JavaScript runs again.
+#[inline(always)]
+pub unsafe fn private_bytes<'a>(env: napi_env, value: napi_value) -> Option<&'a [u8]> {
+    let (mut kind, mut len, mut data, mut buffer) = (0, 0, null_mut(), null_mut());
+    let mut private = false;
+    // SAFETY: Node checks the type; the out-pointers are ours.
+    unsafe {
+        let status = sys::napi_get_typedarray_info(
+            env,
+            value,
+            &mut kind,
+            &mut len,
+            &mut data,
+            &mut buffer,
+            null_mut(),
+        );
+        if status != sys::Status::napi_ok || kind != sys::TypedarrayType::uint8_array {
+            return None;
+        }
+        if sys::napi_is_arraybuffer(env, buffer, &mut private) != sys::Status::napi_ok || !private {
+            return None;
+        }
+    }
+    if len == 0 || data.is_null() {
+        return None;
     }
     // SAFETY: Node says that `len` bytes are there; the caller keeps JavaScript from running.
     Some(unsafe { std::slice::from_raw_parts(data.cast(), len) })

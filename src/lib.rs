@@ -25,7 +25,13 @@ pub fn init(exports: Object) -> Result<()> {
             pack::addon::create_packer,
             Rc::new(()),
         )?;
-        unpack::addon::add_parser(env, exports.raw())
+        addon::add_function(
+            env,
+            exports.raw(),
+            c"createParser",
+            unpack::addon::create_parser,
+            Rc::new(()),
+        )
     }
 }
 

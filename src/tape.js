@@ -11,6 +11,8 @@ module.exports = {
   END: 3,
   ROPE_UNITS: 4,
   SLAB_AT: 5,
+  SLAB: 15,
+  DEEP_ROOM: 7,
   MODE: 6,
   GENERATION: 7,
   TEXTS: 8,

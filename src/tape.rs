@@ -29,6 +29,10 @@ layout! {
     ROPE_UNITS = 4;
     /// Pack, in: where in the slab the result may start.
     SLAB_AT = 5;
+    /// Pack, in: which slab, 0 for small results, 1 for larger ones.
+    SLAB = 15;
+    /// Pack, in: a container with no more room below it than this is walked without recursion.
+    DEEP_ROOM = 7;
     /// Unpack, in: one of the `MODE_…` values.
     MODE = 6;
     /// Unpack, out: changes whenever shape ids start anew.
@@ -98,8 +102,8 @@ layout! {
     P_MAP = 8;
     /// Payload: index into the refs; the next two words are the byte length seen, low and high.
     P_BIN = 9;
-    /// Payload: index into the refs of a string that does not go through the rope. Next word: its
-    /// UTF-16 units.
+    /// Payload: index into the refs of a string that does not go through the rope. Next words: its
+    /// UTF-16 units; 1 if it looks like ASCII.
     P_LONG_STR = 10;
     /// Payload: the ext type; next word the index into the refs of its data, then two of its length.
     P_EXT = 11;

@@ -18,6 +18,10 @@ use crate::tape::*;
 /// saves the question whether it is ASCII (`bench/` workload `event`).
 const SHORT_ROPE_UNITS: usize = 1024;
 
+/// A rope that was not ASCII says that the next ones are not either: V8 takes 50 times as long to
+/// write such a text as UTF-8 as an ASCII one (`bench/` workload `cyrillic`).
+const WIDE_ROPES: u32 = 16;
+
 /// Scratch above this is given back after the message that needed it.
 const KEEP_UNITS: usize = 1 << 18;
 
@@ -26,13 +30,21 @@ struct Packer {
     /// The tape is an ArrayBuffer that the codec's JavaScript holds for as long as its functions.
     tape: *mut i32,
     tape_words: usize,
-    slab: *mut u8,
-    slab_len: usize,
+    /// The slab for small results and the one for larger ones.
+    slabs: [(*mut u8, usize); 2],
     encoder: Encoder,
     shapes: Shapes,
     started: bool,
-    ascii: Vec<u8>,
+    scratch: Scratch,
+}
+
+/// Where ropes are fetched to, and what the last ones were.
+#[derive(Default)]
+struct Scratch {
+    utf8: Vec<u8>,
     utf16: Vec<u16>,
+    /// How many more ropes to take as UTF-16, since one was not ASCII.
+    wide_ropes: u32,
 }
 
 type Shared = RefCell<Packer>;
@@ -44,13 +56,11 @@ pub unsafe extern "C" fn create_packer(env: napi_env, info: napi_callback_info) 
         let shared = Rc::new(RefCell::new(Packer {
             tape: tape.cast(),
             tape_words: len / 4,
-            slab: null_mut(),
-            slab_len: 0,
+            slabs: [(null_mut(), 0); 2],
             encoder: Encoder::default(),
             shapes: Shapes::default(),
             started: false,
-            ascii: Vec::new(),
-            utf16: Vec::new(),
+            scratch: Scratch::default(),
         }));
         let mut packer = null_mut();
         // SAFETY: `env` is live; every function gets its own count of the state.
@@ -88,19 +98,18 @@ unsafe extern "C" fn encode(env: napi_env, info: napi_callback_info) -> napi_val
             packer.encoder.reset();
             packer.encoder.max_depth = header[MAX_DEPTH as usize] as usize;
             packer.encoder.float32 = header[OPTIONS as usize] & OPT_FLOAT32 != 0;
-            let at = (header[SLAB_AT as usize] as usize).min(packer.slab_len);
+            let (slab, len) = packer.slabs[usize::from(header[SLAB as usize] != 0)];
+            let at = (header[SLAB_AT as usize] as usize).min(len);
             // SAFETY: JavaScript holds the slab, and `at` lies inside it.
-            unsafe { packer.encoder.out.start(packer.slab.wrapping_add(at), packer.slab_len - at) };
+            unsafe { packer.encoder.out.start(slab.wrapping_add(at), len - at) };
         }
         let end = (header[END as usize] - HEADER_WORDS) as usize;
         let words = words.get(..end).ok_or_else(|| Error::from_reason("the tape's end"))?;
         let units = header[ROPE_UNITS as usize] as usize;
-        let mut text = fetch_rope(env, rope, units, &mut packer.ascii, &mut packer.utf16)?;
+        let mut text = packer.scratch.fetch_rope(env, rope, units)?;
         let mut js = JsRefs { env, refs };
         let result = packer.encoder.run(words, &packer.shapes, &mut text, &mut js);
-        if packer.utf16.capacity() > KEEP_UNITS || packer.ascii.capacity() > KEEP_UNITS {
-            (packer.ascii, packer.utf16) = (Vec::new(), Vec::new());
-        }
+        packer.scratch.trim();
         let length = packer.encoder.out.len();
         match result {
             Ok(()) => {
@@ -125,40 +134,48 @@ fn set_double(header: &mut [i32], index: i32, value: f64) {
     header[2 * index as usize + 1] = (bits >> 32) as i32;
 }
 
-/// Fetches `units` UTF-16 units of text in the cheaper of the two widths.
-fn fetch_rope<'a>(
-    env: napi_env,
-    rope: napi_value,
-    units: usize,
-    ascii: &'a mut Vec<u8>,
-    utf16: &'a mut Vec<u16>,
-) -> Result<Text<'a>> {
-    static NOTHING: [u8; TEXT_PADDING] = [0; TEXT_PADDING];
-    if units == 0 {
-        return Ok(Text::new(Units::Ascii(&NOTHING)));
-    }
-    let room = units + TEXT_PADDING;
-    if units >= SHORT_ROPE_UNITS && utf8_len(env, rope)? == units {
-        grow(ascii, room);
-        let mut copied = 0;
-        // SAFETY: room for the text and the NUL behind it.
-        check(unsafe {
-            sys::napi_get_value_string_latin1(
-                env,
-                rope,
-                ascii.as_mut_ptr().cast(),
-                units + 1,
-                &mut copied,
-            )
-        })?;
-        if copied != units {
-            return Err(Error::from_reason("the rope's length"));
+impl Scratch {
+    /// Fetches `units` UTF-16 units of text in the cheaper of two ways.
+    fn fetch_rope(&mut self, env: napi_env, rope: napi_value, units: usize) -> Result<Text<'_>> {
+        static NOTHING: [u8; TEXT_PADDING] = [0; TEXT_PADDING];
+        if units == 0 {
+            return Ok(Text::new(Units::Ascii(&NOTHING)));
         }
-        return Ok(Text::new(Units::Ascii(&ascii[..room])));
+        if units >= SHORT_ROPE_UNITS && self.wide_ropes == 0 {
+            // As many bytes as units: every one of them is ASCII.
+            grow(&mut self.utf8, 3 * units + TEXT_PADDING);
+            if fetch_utf8(env, rope, &mut self.utf8)? == units {
+                return Ok(Text::new(Units::Ascii(&self.utf8[..units + TEXT_PADDING])));
+            }
+            self.wide_ropes = WIDE_ROPES;
+        }
+        self.wide_ropes = self.wide_ropes.saturating_sub(1);
+        let room = units + TEXT_PADDING;
+        grow(&mut self.utf16, room);
+        fetch_utf16(env, rope, units, &mut self.utf16)?;
+        Ok(Text::new(Units::Utf16(&self.utf16[..room])))
     }
-    grow(utf16, room);
-    fetch_utf16(env, rope, units, utf16)?;
-    Ok(Text::new(Units::Utf16(&utf16[..room])))
+
+    /// Gives memory back after an outlier.
+    fn trim(&mut self) {
+        if self.utf16.capacity() > KEEP_UNITS {
+            self.utf16 = Vec::new();
+        }
+        if self.utf8.capacity() > 3 * KEEP_UNITS {
+            self.utf8 = Vec::new();
+        }
+    }
+}
+
+/// Fetches as much of a string as fits, as UTF-8, and returns the bytes. V8 is fast at this only
+/// while the text is ASCII, and only with three bytes of room for every unit.
+fn fetch_utf8(env: napi_env, string: napi_value, to: &mut [u8]) -> Result<usize> {
+    let mut copied = 0;
+    // SAFETY: Node writes no more than it is told there is room for.
+    check(unsafe {
+        sys::napi_get_value_string_utf8(env, string, to.as_mut_ptr().cast(), to.len(), &mut copied)
+    })?;
+    Ok(copied)
 }
 
 /// Makes room without clearing it on every call.
@@ -203,38 +220,44 @@ impl JsRefs {
         Ok(value)
     }
 
-    fn string_into(&self, string: napi_value, units: usize, out: &mut Out) -> Result<()> {
-        let len = utf8_len(self.env, string)?;
-        out.reserve(len + 6);
-        // SAFETY: room was made for the header, the text, and the NUL that Node adds.
-        unsafe {
-            put_str_header(len, out);
+    fn string_into(
+        &self,
+        string: napi_value,
+        units: usize,
+        probably_ascii: bool,
+        out: &mut Out,
+    ) -> Result<()> {
+        out.reserve(3 * units + 6);
+        if probably_ascii {
+            let start = out.pos;
+            // SAFETY: room was made for the header, three bytes a unit and the NUL that Node adds.
+            let len = unsafe {
+                put_str_header(units, out);
+                let room = std::slice::from_raw_parts_mut(out.tail(), 3 * units + 1);
+                fetch_utf8(self.env, string, room)?
+            };
             if len == units {
-                let mut copied = 0;
-                check(sys::napi_get_value_string_latin1(
-                    self.env,
-                    string,
-                    out.tail().cast(),
-                    len + 1,
-                    &mut copied,
-                ))?;
-                out.pos += copied;
-                if copied == len {
-                    return Ok(());
-                }
+                out.pos += len;
+                return Ok(());
             }
-        }
-        if len == units {
-            return Err(Error::from_reason("a string's length"));
+            out.pos = start;
         }
         let mut utf16 = vec![0; units + 1];
         fetch_utf16(self.env, string, units, &mut utf16)?;
-        let mut utf8 = vec![0; 3 * units];
-        let written = utf16_to_utf8(&utf16[..units], &mut utf8);
-        if written != len {
-            return Err(Error::from_reason("a string's length"));
+        // SAFETY: the same room; the text is written behind the longest header, then moved up.
+        unsafe {
+            let start = out.pos;
+            const LONGEST_HEADER: usize = 5;
+            let to = out.tail().add(LONGEST_HEADER);
+            let room = std::slice::from_raw_parts_mut(to, 3 * units);
+            let len = utf16_to_utf8(&utf16[..units], room);
+            put_str_header(len, out);
+            let header = out.pos - start;
+            if header != LONGEST_HEADER {
+                std::ptr::copy(to, out.tail(), len);
+            }
+            out.pos += len;
         }
-        out.extend(&utf8[..written]);
         Ok(())
     }
 }
@@ -255,10 +278,12 @@ impl Refs for JsRefs {
         &mut self,
         index: u32,
         units: usize,
+        probably_ascii: bool,
         out: &mut Out,
     ) -> std::result::Result<(), Fault> {
         let value = self.get(index)?;
-        self.string_into(value, units, out).map_err(|_| Fault::at(FAULT_INTERNAL, 0))
+        self.string_into(value, units, probably_ascii, out)
+            .map_err(|_| Fault::at(FAULT_INTERNAL, 0))
     }
 }
 
@@ -321,12 +346,15 @@ unsafe extern "C" fn take(env: napi_env, info: napi_callback_info) -> napi_value
     unsafe { call(env, info, body) }
 }
 
-/// `setSlab(arrayBuffer)`: where small results go from now on.
+/// `setSlab(which, arrayBuffer)`: where small (0) or larger (1) results go from now on.
 unsafe extern "C" fn set_slab(env: napi_env, info: napi_callback_info) -> napi_value {
-    fn body(shared: &Shared, env: napi_env, [slab]: [napi_value; 1]) -> Result<napi_value> {
+    fn body(shared: &Shared, env: napi_env, [which, slab]: [napi_value; 2]) -> Result<napi_value> {
         let mut packer = borrow(shared)?;
+        let mut index = 0;
+        // SAFETY: Node checks the type.
+        check(unsafe { sys::napi_get_value_uint32(env, which, &mut index) })?;
         // SAFETY: JavaScript holds the slab until it sets another, and never detaches it.
-        (packer.slab, packer.slab_len) = unsafe { array_buffer(env, slab)? };
+        packer.slabs[usize::from(index != 0)] = unsafe { array_buffer(env, slab)? };
         Ok(null_mut())
     }
     // SAFETY: made by `create_packer` with this state.

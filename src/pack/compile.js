@@ -7,21 +7,23 @@
 // Nothing of a value gets into the code but its keys, as quoted literals.
 
 const { P_CONST, P_INT, P_NUMBER, P_SHAPE, P_STR, TAG_BITS } = require('../tape');
-const { CONST_FALSE, CONST_NIL, CONST_SKIP, CONST_TRUE } = require('../tape');
+const { CONST_FALSE, CONST_NIL, CONST_SKIP, CONST_TRUE, DEEP_ROOM } = require('../tape');
 
 const NIL = (CONST_NIL << TAG_BITS) | P_CONST;
 const TRUE = (CONST_TRUE << TAG_BITS) | P_CONST;
 const FALSE = (CONST_FALSE << TAG_BITS) | P_CONST;
 const SKIP = (CONST_SKIP << TAG_BITS) | P_CONST;
 
+/** The code for one property. Strings gather in `text`, which goes to the rope before anything
+ * else can add to it. */
 function field(key, example, i) {
-  const general = `p = value(x, p, room - 1, ${SKIP}, s${i});`;
+  const general = `add(text); text = ''; p = value(x, p, room - 1, ${SKIP}, s${i});`;
   const read = `x = v[${JSON.stringify(key)}];`;
   switch (typeof example) {
     case 'string':
       return `${read}
         if (typeof x === 'string' && x.length < LONG) {
-          add(x);
+          text += x;
           T[p++] = x.length << ${TAG_BITS} | ${P_STR};
         } else { ${general} }`;
     case 'number':
@@ -51,47 +53,54 @@ function field(key, example, i) {
       }
       if (Array.isArray(example)) {
         return `${read}
-        if (isArray(x)) p = array(x, p, room - 1, s${i});
+        if (isArray(x)) { add(text); text = ''; p = array(x, p, room - 1, s${i}); }
         else { ${general} }`;
       }
       return `${read}
-        if (typeof x === 'object' && x !== null) p = s${i}.walk(x, p, room - 1, ${SKIP}, s${i});
-        else { ${general} }`;
+        if (typeof x === 'object' && x !== null) {
+          add(text);
+          text = '';
+          p = s${i}.walk(x, p, room - 1, ${SKIP}, s${i});
+        } else { ${general} }`;
     default:
       return `${read} ${general}`;
   }
 }
 
-/** Compiles the walkers of `shape`, guessing the types of `example`'s values. */
-function compileWalker(shape, example, env) {
+/**
+ * Compiles the walkers of `shape`, guessing the types of the values in `examples`: `body` packs an
+ * object of that shape, `walkOf(proto)` makes a function that checks first that it is one.
+ */
+function compileWalker(shape, examples, env) {
   const { keys, id } = shape;
   const source = `'use strict';
-    const { T, F, LIMIT, LONG, add, array, flush, isArray, other, prototypeOf, plain, tooDeep,
-      value } = env;
+    const { T, F, LIMIT, LONG, add, array, deep, flush, isArray, other, prototypeOf, value } = env;
     ${keys.map((_, i) => `const s${i} = sites[${i}];`).join('\n')}
     function body(v, p, room) {
-      if (room === 0) tooDeep(p);
+      if (room <= T[${DEEP_ROOM}]) return deep(v, p, room);
       if (p > LIMIT) p = flush(p);
       T[p++] = ${(id << TAG_BITS) | P_SHAPE};
       let x;
-      ${keys.map((key, i) => field(key, example[i], i)).join('\n')}
+      let text = '';
+      ${keys.map((key, i) => field(key, examples[i], i)).join('\n')}
+      add(text);
       return p > LIMIT ? flush(p) : p;
     }
-    function walk(v, p, room, hole, site) {
-      let i = 0;
-      for (const key in v) if (key !== keys[i++]) return other(v, p, room, hole, site);
-      if (i !== ${keys.length} || v.toJSON !== undefined || prototypeOf(v) !== plain) {
-        return other(v, p, room, hole, site);
-      }
-      return body(v, p, room);
+    function walkOf(proto) {
+      return function walk(v, p, room, hole, site) {
+        if (v.toJSON !== undefined || prototypeOf(v) !== proto) {
+          return other(v, p, room, hole, site);
+        }
+        let i = 0;
+        for (const key in v) if (key !== keys[i++]) return other(v, p, room, hole, site);
+        return i === ${keys.length} ? body(v, p, room) : other(v, p, room, hole, site);
+      };
     }
-    return { walk, body };`;
+    return { body, walkOf };`;
   // One slot more than there are keys: the check of an object with more of them stays in bounds.
   const expected = [...keys, null];
   const make = new Function('env', 'keys', 'sites', source);
-  const { walk, body } = make(env, expected, shape.sites);
-  shape.walk = walk;
-  shape.body = body;
+  return make(env, expected, shape.sites);
 }
 
 module.exports = { compileWalker };

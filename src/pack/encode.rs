@@ -12,7 +12,13 @@ pub trait Refs {
     /// Appends `len` bytes of buffer `index`, or fails when it has another length by now.
     fn bytes(&mut self, index: u32, len: usize, out: &mut Out) -> Result<(), Fault>;
     /// Appends string `index` of `units` UTF-16 units, header included.
-    fn string(&mut self, index: u32, units: usize, out: &mut Out) -> Result<(), Fault>;
+    fn string(
+        &mut self,
+        index: u32,
+        units: usize,
+        probably_ascii: bool,
+        out: &mut Out,
+    ) -> Result<(), Fault>;
 }
 
 /// A binary from this size on is copied once, into the result (`bench/` workload `binary`).
@@ -35,11 +41,13 @@ struct Frame {
     end_key: u32,
     /// Properties that turned out to be left out.
     skipped: u32,
-    /// Where the header is (shapes), or where the last key is (generic maps).
-    at: usize,
+    /// Where a map's header is, and where the last key of a generic one is.
+    header_at: usize,
+    key_at: usize,
 }
 
-const ROOT: Frame = Frame { left: 1, total: 1, end_key: ARRAY, skipped: 0, at: 0 };
+const ROOT: Frame =
+    Frame { left: 1, total: 1, end_key: ARRAY, skipped: 0, header_at: 0, key_at: 0 };
 
 pub struct Encoder {
     pub out: Out,
@@ -123,7 +131,14 @@ impl Encoder {
                 if $n > 0 {
                     f.left -= 1;
                     self.stack.push(f);
-                    f = Frame { left: $n, total: $n, end_key: $end_key, skipped: 0, at: $at };
+                    f = Frame {
+                        left: $n,
+                        total: $n,
+                        end_key: $end_key,
+                        skipped: 0,
+                        header_at: $at,
+                        key_at: 0,
+                    };
                     continue;
                 }
             }};
@@ -151,7 +166,7 @@ impl Encoder {
             } else {
                 self.out.reserve(SCALAR_ROOM);
                 if f.end_key == MAP && f.left & 1 == 0 {
-                    f.at = key_at;
+                    f.key_at = key_at;
                 }
             }
             let payload = word >> TAG_BITS;
@@ -187,11 +202,13 @@ impl Encoder {
                         CONST_FALSE => wire::FALSE,
                         CONST_TRUE => wire::TRUE,
                         _ => {
-                            if f.end_key >= MAP {
-                                fail!(internal());
-                            }
                             // Take the key back; the header is corrected when the map closes.
-                            self.out.pos = key_at;
+                            self.out.pos = match f.end_key {
+                                ARRAY => fail!(internal()),
+                                MAP if f.left & 1 == 0 => fail!(internal()),
+                                MAP => f.key_at,
+                                _ => key_at,
+                            };
                             f.skipped += 1;
                             wire::NIL
                         }
@@ -233,9 +250,10 @@ impl Encoder {
                 }
                 P_MAP => {
                     let pairs = payload as u32;
+                    let at = self.out.pos;
                     // SAFETY: SCALAR_ROOM was reserved.
                     unsafe { put_map_header(pairs, &mut self.out) };
-                    open!(2 * pairs, MAP, 0);
+                    open!(2 * pairs, MAP, at);
                 }
                 P_BIN => {
                     let Some(len) = length_at(words, i) else { fail!(internal()) };
@@ -248,9 +266,14 @@ impl Encoder {
                     check!(self.put_ref(payload as u32, len, refs));
                 }
                 P_LONG_STR => {
-                    let Some(&units) = words.get(i) else { fail!(internal()) };
-                    i += 1;
-                    check!(refs.string(payload as u32, units as usize, &mut self.out));
+                    let Some(&[units, probably_ascii]) =
+                        words.get(i..i + 2).and_then(|pair| pair.first_chunk())
+                    else {
+                        fail!(internal())
+                    };
+                    i += 2;
+                    let ascii = probably_ascii != 0;
+                    check!(refs.string(payload as u32, units as usize, ascii, &mut self.out));
                 }
                 P_EXT => {
                     let (Some(&index), Some(len)) = (words.get(i), length_at(words, i + 1)) else {
@@ -280,10 +303,14 @@ impl Encoder {
                     i = at + 2;
                     // SAFETY: SCALAR_ROOM was reserved.
                     unsafe {
-                        if payload == 0 {
-                            put_int(bits as i64, &mut self.out);
-                        } else {
+                        if payload != 0 {
                             put_unsigned(bits, &mut self.out);
+                        } else if bits as i64 > MAX_SAFE_INTEGER {
+                            // Both 64-bit forms are as short; int 64 is what peers write for these.
+                            self.out.put(wire::INT64);
+                            self.out.put_bytes(bits.to_be_bytes());
+                        } else {
+                            put_int(bits as i64, &mut self.out);
                         }
                     }
                 }
@@ -333,7 +360,7 @@ impl Encoder {
             let index = frame.total.wrapping_sub(1).wrapping_sub(left);
             match frame.end_key {
                 ARRAY => path.push_str(&format!("[{index}]")),
-                MAP => self.push_map_key(frame.at, &mut path),
+                MAP => self.push_map_key(frame.key_at, &mut path),
                 end_key => push_key(shapes.encoded(end_key - left - 1), &mut path),
             }
         }
@@ -570,13 +597,20 @@ unsafe fn put_32(marker: u8, n: u32, out: &mut Out) {
 #[cold]
 #[inline(never)]
 fn shrink_map(frame: &Frame, out: &mut Out) {
-    let n = frame.total - frame.skipped;
-    if frame.total > 15 && n <= 15 {
-        out.remove(frame.at, 2);
-    }
-    if n <= 15 {
-        out.patch(frame.at, &[wire::FIXMAP | n as u8]);
-    } else {
-        out.patch(frame.at + 1, &(n as u16).to_be_bytes());
+    let total = if frame.end_key == MAP { frame.total / 2 } else { frame.total };
+    let n = total - frame.skipped;
+    let header_len = |n: u32| match n {
+        0..=15 => 1,
+        16..=0xffff => 3,
+        _ => 5,
+    };
+    out.remove(frame.header_at, header_len(total) - header_len(n));
+    match n {
+        0..=15 => out.patch(frame.header_at, &[wire::FIXMAP | n as u8]),
+        16..=0xffff => {
+            out.patch(frame.header_at, &[wire::MAP16]);
+            out.patch(frame.header_at + 1, &(n as u16).to_be_bytes());
+        }
+        _ => out.patch(frame.header_at + 1, &n.to_be_bytes()),
     }
 }

@@ -10,36 +10,62 @@ const { FastBuffer } = require('../fast-buffer');
 const { DEFAULT_MAX_DEPTH, checkMaxDepth } = require('../limits');
 const { UNDEFINED_MODES, createWalker } = require('./walk');
 
-/** Small results are slices of a slab; this bounds what one of them keeps alive. */
-const SLAB_BYTES = 16 << 10;
-/** A slab with less than this left is given up (`bench/` workload `event`). */
-const SLAB_LEFT = 1 << 10;
+/** Small results are slices of a slab; its size bounds what one of them keeps alive. */
+const SMALL_SLAB = 16 << 10;
+const SMALL_RESULT = 2 << 10;
+/** Larger ones share a larger slab, up to the size that is worth an allocation of its own. */
+const LARGE_SLAB = 256 << 10;
+const LARGE_RESULT = 64 << 10;
 /** Results are aligned as an allocation of their own would be. */
 const ALIGN = 8;
 
 /** Walkers for packs within packs; more than this many are not kept. */
 const MAX_SPARE = 4;
 
-function createPacker(binding) {
-  const walker = createWalker(binding);
-  const { F, T, native } = walker;
-  let slab = null;
-  let slabAt = 0;
-  let busy = false;
-
-  function newSlab() {
-    slab = new ArrayBuffer(SLAB_BYTES);
-    // Several results share it: transferring one would detach the others.
-    markAsUntransferable(slab);
-    native.setSlab(slab);
-    slabAt = 0;
+/** A piece of memory that several results share, one behind the other. */
+class Slab {
+  constructor(native, which, bytes, reserve) {
+    this.native = native;
+    this.which = which;
+    this.bytes = bytes;
+    /** A slab with less than this left is given up. */
+    this.reserve = reserve;
+    this.memory = null;
+    this.at = bytes;
   }
-  newSlab();
+
+  renew() {
+    // Not zeroed: all that a result shows of it has been written.
+    this.memory = Buffer.allocUnsafeSlow(this.bytes).buffer;
+    // Transferring one result would detach the others.
+    markAsUntransferable(this.memory);
+    this.native.setSlab(this.which, this.memory);
+    this.at = 0;
+  }
+
+  /** The next `length` bytes. */
+  slice(length) {
+    const buffer = new FastBuffer(this.memory, this.at, length);
+    this.at = (this.at + length + ALIGN - 1) & -ALIGN;
+    return buffer;
+  }
+}
+
+function createPacker(binding, careful) {
+  const walker = createWalker(binding, careful);
+  const { F, T, native } = walker;
+  const small = new Slab(native, 0, SMALL_SLAB, SMALL_RESULT);
+  const large = new Slab(native, 1, LARGE_SLAB, LARGE_RESULT);
+  // The next result is expected to be of the last one's size.
+  let slab = small;
+  let busy = false;
 
   function pack(x, options, maxDepth, undefinedMode) {
     busy = true;
     try {
-      T[tape.SLAB_AT] = slabAt;
+      if (slab.at > slab.bytes - slab.reserve) slab.renew();
+      T[tape.SLAB] = slab.which;
+      T[tape.SLAB_AT] = slab.at;
       walker.walk(x, options, maxDepth, undefinedMode);
       return result(F[tape.LENGTH_F64]);
     } catch (error) {
@@ -51,18 +77,23 @@ function createPacker(binding) {
   }
 
   function result(length) {
-    let buffer;
     if (T[tape.STATUS] === tape.STATUS_IN_SLAB) {
-      buffer = new FastBuffer(slab, slabAt, length);
-    } else if (length <= SLAB_LEFT) {
-      newSlab();
-      buffer = take(new FastBuffer(slab, 0, length));
-    } else {
-      return take(allocate(length));
+      if (slab === small) {
+        if (length > SMALL_RESULT) slab = large;
+        return small.slice(length);
+      }
+      if (length > SMALL_RESULT) return large.slice(length);
+      // A small result must not keep a large slab alive.
+      slab = small;
+      if (small.at > SMALL_SLAB - SMALL_RESULT) small.renew();
+      const copy = small.slice(length);
+      copy.set(new Uint8Array(large.memory, large.at, length));
+      return copy;
     }
-    slabAt = (slabAt + length + ALIGN - 1) & -ALIGN;
-    if (slabAt > SLAB_BYTES - SLAB_LEFT) newSlab();
-    return buffer;
+    if (length > LARGE_RESULT) return take(allocate(length));
+    slab = large;
+    if (large.at > LARGE_SLAB - LARGE_RESULT) large.renew();
+    return take(large.slice(length));
   }
 
   function allocate(length) {
@@ -87,7 +118,8 @@ function createPacker(binding) {
     busy = true;
     try {
       // No slab: the message waits in the addon's memory until its length is known.
-      T[tape.SLAB_AT] = SLAB_BYTES;
+      T[tape.SLAB] = 0;
+      T[tape.SLAB_AT] = SMALL_SLAB;
       walker.walk(x, options, maxDepth, undefinedMode);
       const length = F[tape.LENGTH_F64];
       if (length > target.byteLength - offset) {
@@ -120,18 +152,32 @@ function asMsgpackError(error) {
   return error;
 }
 
-function createPack(binding) {
-  const main = createPacker(binding);
-  const spare = [];
+/** Whether for…in finds more than own keys: somebody has extended Object.prototype. */
+function isPolluted() {
+  for (const _ in Object.prototype) return true;
+  return false;
+}
 
-  /** Calls `method` of a packer that is not in the middle of a message. */
-  function nested(method, ...args) {
-    const packer = spare.pop() ?? createPacker(binding);
+function createPack(binding) {
+  const main = createPacker(binding, false);
+  const spare = [];
+  let careful = null;
+
+  /** A packer that is not in the middle of a message. */
+  function withSpare(method, ...args) {
+    const packer = spare.pop() ?? createPacker(binding, false);
     try {
       return packer[method](...args);
     } finally {
       if (spare.length < MAX_SPARE) spare.push(packer);
     }
+  }
+
+  function withCareful(method, ...args) {
+    // One of its own each time that it is needed within itself: such programs are rare.
+    const packer = careful === null || careful.isBusy() ? createPacker(binding, true) : careful;
+    careful ??= packer;
+    return packer[method](...args);
   }
 
   function pack(value, options) {
@@ -142,7 +188,8 @@ function createPack(binding) {
       ({ flags, maxDepth, undefinedMode } = readOptions(options));
     }
     if (typeof value === 'function' || typeof value === 'symbol') throw unsupported(value);
-    if (main.isBusy()) return nested('pack', value, flags, maxDepth, undefinedMode);
+    if (isPolluted()) return withCareful('pack', value, flags, maxDepth, undefinedMode);
+    if (main.isBusy()) return withSpare('pack', value, flags, maxDepth, undefinedMode);
     return main.pack(value, flags, maxDepth, undefinedMode);
   }
 
@@ -159,7 +206,8 @@ function createPack(binding) {
       throw invalidOption('offset', offset, 'an integer of at least 0');
     }
     const args = [value, target, offset, flags, maxDepth, undefinedMode];
-    return main.isBusy() ? nested('packInto', ...args) : main.packInto(...args);
+    if (isPolluted()) return withCareful('packInto', ...args);
+    return main.isBusy() ? withSpare('packInto', ...args) : main.packInto(...args);
   }
 
   return { pack, packInto };

@@ -13,8 +13,11 @@ const MAX_NODES = 8192;
 /** A node with this many children stands where keys are data; the root is where shapes part. */
 const MAX_CHILDREN = 64;
 const MAX_ROOT_CHILDREN = 2048;
-/** Objects seen of a shape before a walker is compiled for it (`bench/` workload `shapes`). */
-const COMPILE_AFTER = 4;
+/**
+ * Objects seen of a shape before a walker is compiled for it. Code that runs a few hundred times is
+ * slower than the general walker, which is optimised already (`bench/` workload `shapes`).
+ */
+const COMPILE_AFTER = 300;
 
 class Node {
   constructor() {
@@ -34,43 +37,39 @@ class Site {
 }
 
 class Shape {
-  constructor(id, keys) {
+  constructor(id, keys, site) {
     this.id = id;
     this.keys = keys;
+    this.sites = keys.map(site);
     this.seen = 0;
-    this.sites = null;
-    /** Checks that an object has this shape, then packs it; set once compiled. */
-    this.walk = null;
-    /** Packs an object that is known to have this shape. */
+    /** Packs an object that is known to have this shape; set once compiled. */
     this.body = null;
+    this.walkOf = null;
+    this.walks = new WeakMap();
+  }
+
+  /** The walker that checks first whether an object has this shape and this prototype. */
+  walk(proto) {
+    let walk = this.walks.get(proto);
+    if (walk === undefined) {
+      walk = this.walkOf(proto);
+      this.walks.set(proto, walk);
+    }
+    return walk;
   }
 }
 
 class Shapes {
-  constructor(native) {
+  /** `site` makes a new site. */
+  constructor(native, site) {
     this.native = native;
+    this.site = site;
     this.root = new Node();
     this.nodes = 1;
     this.full = false;
   }
 
-  /** The shape of an object with these keys, or null when it is none to remember. */
-  find(keys) {
-    const n = keys.length;
-    if (n > MAX_KEYS) return null;
-    let node = this.root;
-    for (let i = 0; i < n; i++) {
-      const key = keys[i];
-      if (node.lastKey === key) {
-        node = node.lastChild;
-      } else {
-        node = this.step(node, key);
-        if (node === null) return null;
-      }
-    }
-    return node.shape !== null ? node.shape : this.define(node, keys);
-  }
-
+  /** The child of `node` for `key`; null when these keys are none to remember. */
   step(node, key) {
     let child = node.children === null ? undefined : node.children.get(key);
     if (child === undefined) {
@@ -92,7 +91,7 @@ class Shapes {
   }
 
   define(node, keys) {
-    node.shape = new Shape(this.native.defineShape(keys), keys);
+    node.shape = new Shape(this.native.defineShape(keys), keys, this.site);
     return node.shape;
   }
 
@@ -105,4 +104,4 @@ class Shapes {
   }
 }
 
-module.exports = { COMPILE_AFTER, Shapes, Site };
+module.exports = { COMPILE_AFTER, MAX_KEYS, Shapes, Site };

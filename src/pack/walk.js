@@ -14,7 +14,7 @@ const { canCompile } = require('../codegen');
 const { MsgpackError } = require('../error');
 const { Ext } = require('../ext');
 const { Timestamp } = require('../timestamp');
-const { COMPILE_AFTER, Shapes, Site } = require('./shapes');
+const { COMPILE_AFTER, MAX_KEYS, Shapes, Site } = require('./shapes');
 const { compileWalker } = require('./compile');
 
 const { HEADER_WORDS, TAG_BITS } = tape;
@@ -33,37 +33,49 @@ const SLACK_WORDS = 1024;
 const LIMIT = TAPE_WORDS - 2 * SLACK_WORDS;
 /** Strings from this many UTF-16 units on do not go through the rope. */
 const LONG = 1024;
-/** Text of one piece of tape, so that one wide string does not widen a whole large message. */
-const MAX_ROPE_UNITS = 1 << 17;
+/** Levels that are walked by recursion; what lies deeper has a stack of its own. */
+const RECURSION = 256;
 /** A word has 28 bits for a count. */
 const MAX_COUNT = 2 ** 27 - 1;
 
-const { getPrototypeOf } = Object;
+const { getOwnPropertyDescriptor, getPrototypeOf } = Object;
 const { isArray } = Array;
 const plain = Object.prototype;
 const mapEntries = Map.prototype.entries;
 const setValues = Set.prototype.values;
 const getTime = Date.prototype.getTime;
 
+/** The hole of a root value; no word. */
+const AT_ROOT = -1;
+
 const OMIT = 0;
 const AS_NIL = 1;
 const THROW = 2;
+/** A native function's text says so; so does a bound one's, which costs no more than time. */
+function isNative(f) {
+  return Function.prototype.toString.call(f).endsWith('{ [native code] }');
+}
+
 const UNDEFINED_MODES = { omit: OMIT, nil: AS_NIL, throw: THROW };
 
-/** A walker with its tape, and the native packer that works on it. */
-function createWalker(binding) {
+/**
+ * A walker with its tape, and the native packer that works on it. A careful one trusts no shape and
+ * no for…in: it serves while Object.prototype has enumerable properties.
+ */
+function createWalker(binding, careful) {
   const memory = new ArrayBuffer(4 * TAPE_WORDS);
   const T = new Int32Array(memory);
   const F = new Float64Array(memory);
   const B = new BigInt64Array(memory);
   const native = binding.createPacker(memory);
-  const shapes = new Shapes(native);
+  const shapes = new Shapes(native, () => new Site(other));
+  const compiles = canCompile && !careful;
 
   let rope = '';
   let refs = null;
   let undefinedMode = OMIT;
-  /** What an object with a given prototype is: one of the walkers below. */
-  let kinds = new WeakMap();
+  /** What objects with a given prototype are: one of the walkers below. */
+  const kinds = new WeakMap();
 
   function reset() {
     rope = '';
@@ -134,10 +146,6 @@ function createWalker(binding) {
     throw new MsgpackError(code, `${message} at ${path}`, { path });
   }
 
-  function tooDeep(p) {
-    throw tooDeepError(pathAt(p));
-  }
-
   function add(s) {
     rope += s;
   }
@@ -153,7 +161,15 @@ function createWalker(binding) {
   function longString(s, p) {
     T[p] = (reference(s) << TAG_BITS) | P_LONG_STR;
     T[p + 1] = s.length;
-    return p + 2;
+    T[p + 2] = looksAscii(s) ? 1 : 0;
+    return p + 3;
+  }
+
+  /** A few samples: only a guess at which of two ways to fetch it is the faster. */
+  function looksAscii(s) {
+    const step = s.length >> 3;
+    for (let i = 0; i < s.length; i += step) if (s.charCodeAt(i) > 0x7f) return false;
+    return true;
   }
 
   function reference(x) {
@@ -189,6 +205,11 @@ function createWalker(binding) {
     if (undefinedMode === THROW) {
       fail('ERR_MSGPACK_UNSUPPORTED_TYPE', `Cannot pack ${describe(x)}`, p);
     }
+    if (hole === AT_ROOT) {
+      // What toJSON returned, or a boxed symbol: as the value itself.
+      if (x !== undefined) fail('ERR_MSGPACK_UNSUPPORTED_TYPE', `Cannot pack ${describe(x)}`, p);
+      hole = NIL;
+    }
     T[p] = undefinedMode === OMIT ? hole : NIL;
     return p + 1;
   }
@@ -220,21 +241,29 @@ function createWalker(binding) {
   }
 
   function array(a, p, room, site) {
-    if (room === 0) tooDeep(p);
+    if (room <= T[tape.DEEP_ROOM]) return deep(a, p, room);
     if (p > LIMIT) p = flush(p);
-    const n = a.length;
-    if (n > MAX_COUNT) throw tooLargeError(pathAt(p));
+    const n = lengthOf(a, p);
     T[p++] = (n << TAG_BITS) | P_ARRAY;
     if (n === 0) return p;
     if (site.inner === null) site.inner = new Site(other);
-    if (typeof a[0] === 'number') p = numbers(a, n, p, room, site.inner);
+    const first = a[0];
+    if (typeof first === 'number') p = numbers(a, n, p, room, site.inner, (first | 0) === first);
     else p = elements(a, 0, n, p, room, site.inner);
     return p > LIMIT ? flush(p) : p;
   }
 
+  function lengthOf(a, p) {
+    let n = a.length;
+    // Only a proxy's length can be anything but a count.
+    if (n >>> 0 !== n) n = Math.max(0, Math.trunc(Number(n)) || 0);
+    if (n > MAX_COUNT) throw tooLargeError(pathAt(p));
+    return n;
+  }
+
   function elements(a, i, n, p, room, site) {
     for (; i < n; i++) {
-      if (p > LIMIT || rope.length > MAX_ROPE_UNITS) p = flush(p);
+      if (p > LIMIT) p = flush(p);
       const x = a[i];
       if (typeof x === 'string') {
         if (x.length < LONG) {
@@ -244,9 +273,7 @@ function createWalker(binding) {
           p = longString(x, p);
         }
       } else if (typeof x === 'object' && x !== null) {
-        p = isArray(x)
-          ? array(x, p, room - 1, site)
-          : site.walk(x, p, room - 1, NIL, site);
+        p = isArray(x) ? array(x, p, room - 1, site) : site.walk(x, p, room - 1, NIL, site);
       } else {
         p = value(x, p, room - 1, NIL, site);
       }
@@ -255,16 +282,19 @@ function createWalker(binding) {
   }
 
   /** An array that starts with numbers: runs of them, then whatever follows. */
-  function numbers(a, n, p, room, site) {
+  function numbers(a, n, p, room, site, startsWithInts) {
     let i = 0;
     while (i < n) {
       if (p > LIMIT) p = flush(p);
       let head = p;
-      p = ints(a, i, n, p);
-      i += T[head] >> TAG_BITS;
-      if (i === n) return p;
-      if (p > LIMIT) continue;
-      head = p;
+      if (startsWithInts) {
+        p = ints(a, i, n, p);
+        i += T[head] >> TAG_BITS;
+        if (i === n) return p;
+        if (p > LIMIT) continue;
+        head = p;
+        startsWithInts = false;
+      }
       p = doubles(a, i, n, p);
       const count = T[head] >> TAG_BITS;
       i += count;
@@ -309,79 +339,189 @@ function createWalker(binding) {
     if (isArray(x)) return array(x, p, room, site);
     const proto = getPrototypeOf(x);
     if (proto !== plain && proto !== null) return special(x, proto, p, room, hole, site);
-    return toJSONOr(x, p, room, hole, site);
+    return toJSONOr(x, p, room, hole, site, proto);
   }
 
   /** An object that is packed as what its toJSON returns, or by its own keys without one. */
-  function toJSONOr(x, p, room, hole, site) {
+  function toJSONOr(x, p, room, hole, site, proto) {
     const { toJSON } = x;
-    if (typeof toJSON !== 'function') return ownKeys(x, p, room, site);
+    if (typeof toJSON !== 'function') return record(x, p, room, site, proto);
     const json = toJSON.call(x);
-    if (json === x || isPlainWithToJSON(json)) return ownKeys(json, p, room, site);
-    return value(json, p, room, hole, site);
+    // As with JSON, what a toJSON returned is not asked for its own.
+    return json === x || asksForJSON(json)
+      ? record(json, p, room, site, getPrototypeOf(json))
+      : value(json, p, room, hole, site);
   }
 
-  /** As with JSON, what a toJSON returned is not asked for its own. */
-  function isPlainWithToJSON(json) {
-    if (typeof json !== 'object' || json === null) return false;
-    if (isArray(json) || ArrayBuffer.isView(json)) return false;
-    const proto = getPrototypeOf(json);
-    if (proto !== plain && proto !== null && kindOf(json, proto) !== toJSONOr) return false;
-    return typeof json.toJSON === 'function';
+  /** Whether `x` is of a kind that a toJSON would speak for, and has one. */
+  function asksForJSON(x) {
+    if (typeof x !== 'object' || x === null || isArray(x) || ArrayBuffer.isView(x)) return false;
+    const proto = getPrototypeOf(x);
+    if (proto !== plain && proto !== null && FIXED_KINDS.has(kindOf(x, proto))) return false;
+    return typeof x.toJSON === 'function';
   }
 
-  function ownKeys(x, p, room, site) {
-    const keys = Object.keys(x);
-    const shape = shapes.find(keys);
-    if (shape === null) return dictionary(x, keys, p, room, site);
+  /** An object by its own enumerable string keys. */
+  function record(x, p, room, site, proto) {
+    if (room <= T[tape.DEEP_ROOM]) return deep(x, p, room);
+    if (p > LIMIT) p = flush(p);
+    const shape = shapeOf(x, proto);
+    if (shape === null) return dictionary(x, p, room, site);
     if (shape.body !== null) {
-      site.walk = shape.walk;
+      if (proto !== null) site.walk = shape.walk(proto);
       return shape.body(x, p, room);
     }
-    return byKeys(x, shape, p, room);
+    if (compiles && ++shape.seen >= COMPILE_AFTER) return learn(x, shape, p, room);
+    const { keys, sites } = shape;
+    T[p++] = (shape.id << TAG_BITS) | P_SHAPE;
+    let i = 0;
+    // In this loop V8 reads x[key] from where it found the key. Keys that come and go while the
+    // values are packed end it; the rest are read by name.
+    for (const key in x) {
+      if (key !== keys[i]) break;
+      const v = x[key];
+      if (typeof v === 'string' && v.length < LONG) {
+        rope += v;
+        T[p++] = (v.length << TAG_BITS) | P_STR;
+      } else {
+        p = value(v, p, room - 1, SKIP, sites[i]);
+      }
+      i++;
+    }
+    for (; i < keys.length; i++) p = value(x[keys[i]], p, room - 1, SKIP, sites[i]);
+    return p > LIMIT ? flush(p) : p;
   }
 
-  /** An object of a shape that is not compiled. */
-  function byKeys(x, shape, p, room) {
-    if (room === 0) tooDeep(p);
-    if (p > LIMIT) p = flush(p);
-    const { keys } = shape;
-    const n = keys.length;
-    if (shape.sites === null) shape.sites = keys.map(() => new Site(other));
-    const compiles = canCompile && ++shape.seen >= COMPILE_AFTER;
-    const values = compiles ? new Array(n) : null;
-    T[p++] = (shape.id << TAG_BITS) | P_SHAPE;
-    for (let i = 0; i < n; i++) {
-      const v = x[keys[i]];
-      if (values !== null) values[i] = v;
-      p = value(v, p, room - 1, SKIP, shape.sites[i]);
+  /** The shape of an object, or null when it is none to remember. */
+  function shapeOf(x, proto) {
+    let node = shapes.root;
+    let n = 0;
+    if ((proto === plain || proto === null) && !careful) {
+      // Nothing enumerable is inherited, so that these are the own keys.
+      for (const key in x) {
+        node = node.lastKey === key ? node.lastChild : shapes.step(node, key);
+        if (node === null || ++n > MAX_KEYS) return null;
+      }
+      return node.shape !== null ? node.shape : shapes.define(node, Object.keys(x));
     }
-    if (values !== null && shape.body === null) compileWalker(shape, values, environment);
+    const keys = Object.keys(x);
+    for (const key of keys) {
+      node = node.lastKey === key ? node.lastChild : shapes.step(node, key);
+      if (node === null || ++n > MAX_KEYS) return null;
+    }
+    return node.shape !== null ? node.shape : shapes.define(node, keys);
+  }
+
+  /** Packs an object like `record`, and compiles the walkers of its shape by its values. */
+  function learn(x, shape, p, room) {
+    const { keys, sites } = shape;
+    const examples = new Array(keys.length);
+    T[p++] = (shape.id << TAG_BITS) | P_SHAPE;
+    for (let i = 0; i < keys.length; i++) {
+      examples[i] = x[keys[i]];
+      p = value(examples[i], p, room - 1, SKIP, sites[i]);
+    }
+    if (shape.body === null) Object.assign(shape, compileWalker(shape, examples, environment));
     return p > LIMIT ? flush(p) : p;
   }
 
   /** An object with many keys, or with keys that never come again. */
-  function dictionary(x, keys, p, room, site) {
-    if (room === 0) tooDeep(p);
-    if (p > LIMIT) p = flush(p);
-    const n = keys.length;
-    const values = new Array(n);
-    let count = 0;
-    for (let i = 0; i < n; i++) {
-      const v = x[keys[i]];
-      if (undefinedMode === OMIT && isMissing(v)) continue;
-      keys[count] = keys[i];
-      values[count++] = v;
-    }
-    T[p++] = (count << TAG_BITS) | P_MAP;
+  function dictionary(x, p, room, site) {
+    const keys = Object.keys(x);
+    T[p++] = (keys.length << TAG_BITS) | P_MAP;
     if (site.inner === null) site.inner = new Site(other);
     const { inner } = site;
-    for (let i = 0; i < count; i++) {
-      if (p > LIMIT || rope.length > MAX_ROPE_UNITS) p = flush(p);
-      p = string(keys[i], p);
-      p = value(values[i], p, room - 1, NIL, inner);
+    for (let i = 0; i < keys.length; i++) {
+      if (p > LIMIT) p = flush(p);
+      const key = keys[i];
+      p = string(key, p);
+      p = value(x[key], p, room - 1, SKIP, inner);
     }
     return p > LIMIT ? flush(p) : p;
+  }
+
+  /**
+   * Packs a container whose entries lie too deep for recursion: the same as the walkers above, with
+   * a stack of its own.
+   */
+  function deep(container, p, room) {
+    const open = [];
+    let x = container;
+    let hole = NIL;
+    for (;;) {
+      if (x !== container && asksForJSON(x)) {
+        const json = x.toJSON();
+        x = json;
+      }
+      const frame = frameOf(x);
+      if (p > LIMIT) p = flush(p);
+      if (frame === null) {
+        p = value(x, p, room, hole, new Site(other));
+      } else {
+        if (room === 0) throw tooDeepError(pathAt(p));
+        room--;
+        open.push(frame);
+        T[p++] = frame.word;
+      }
+      let top = open.at(-1);
+      while (top !== undefined && top.at === top.n) {
+        open.pop();
+        room++;
+        top = open.at(-1);
+      }
+      if (top === undefined) return p > LIMIT ? flush(p) : p;
+      if (top.keys === null) {
+        x = top.source[top.at++];
+        hole = NIL;
+      } else {
+        x = top.source[top.keys[top.at++]];
+        hole = SKIP;
+      }
+    }
+  }
+
+  /** How to go through a container: its head word, and its entries in order. */
+  function frameOf(x) {
+    if (typeof x !== 'object' || x === null) return null;
+    if (isArray(x)) return listFrame(x, lengthOf(x, HEADER_WORDS), P_ARRAY);
+    if (ArrayBuffer.isView(x)) return null;
+    const proto = getPrototypeOf(x);
+    const kind = proto === plain || proto === null ? toJSONOr : kindOf(x, proto);
+    switch (kind) {
+      case toJSONOr:
+        return recordFrame(x, proto);
+      case error:
+        return recordFrame(errorFields(x), plain);
+      case map: {
+        const entries = Array.from(mapEntries.call(x)).flat();
+        return listFrame(entries, entries.length, P_MAP);
+      }
+      case set: {
+        const values = Array.from(setValues.call(x));
+        return listFrame(values, values.length, P_ARRAY);
+      }
+      default:
+        return null;
+    }
+  }
+
+  function listFrame(source, n, tag) {
+    const count = tag === P_MAP ? n >> 1 : n;
+    return { source, keys: null, at: 0, n, word: (count << TAG_BITS) | tag };
+  }
+
+  function recordFrame(source, proto) {
+    const shape = shapeOf(source, proto);
+    if (shape !== null) {
+      const { id, keys } = shape;
+      return { source, keys, at: 0, n: keys.length, word: (id << TAG_BITS) | P_SHAPE };
+    }
+    const pairs = [];
+    for (const key of Object.keys(source)) {
+      const v = source[key];
+      if (undefinedMode !== OMIT || !isMissing(v)) pairs.push(key, v);
+    }
+    return listFrame(pairs, pairs.length, P_MAP);
   }
 
   function isMissing(x) {
@@ -391,19 +531,27 @@ function createWalker(binding) {
   /** Anything whose prototype is not Object's: what it is decides, not how it was made. */
   function special(x, proto, p, room, hole, site) {
     if (ArrayBuffer.isView(x)) return binary(x, p);
-    return kindOf(x, proto)(x, p, room, hole, site);
+    return kindOf(x, proto)(x, p, room, hole, site, proto);
   }
 
   function kindOf(x, proto) {
-    let kind = kinds.get(proto);
-    if (kind === undefined) {
-      kind = brandOf(x);
-      kinds.set(proto, kind);
-    } else if (kind !== toJSONOr && kind !== brandOf(x)) {
-      // An object that merely inherits from such a prototype.
-      return toJSONOr;
-    }
+    const known = kinds.get(proto);
+    if (known !== undefined) return known;
+    const kind = brandOf(x);
+    // Of a class of the user's own that is no subclass of a built-in, all are ordinary objects.
+    if (kind === toJSONOr && inheritsNothingNative(proto)) kinds.set(proto, kind);
     return kind;
+  }
+
+  function inheritsNothingNative(proto) {
+    for (let each = proto; each !== null; each = getPrototypeOf(each)) {
+      const parent = getPrototypeOf(each);
+      const { value: constructor } = getOwnPropertyDescriptor(each, 'constructor') ?? {};
+      if (parent !== null && typeof constructor === 'function' && isNative(constructor)) {
+        return false;
+      }
+    }
+    return true;
   }
 
   function brandOf(x) {
@@ -474,7 +622,7 @@ function createWalker(binding) {
   }
 
   function map(x, p, room, _hole, site) {
-    if (room === 0) tooDeep(p);
+    if (room <= T[tape.DEEP_ROOM]) return deep(x, p, room);
     if (p > LIMIT) p = flush(p);
     // A copy first: packing a value may run code that changes the map.
     const entries = Array.from(mapEntries.call(x));
@@ -482,7 +630,7 @@ function createWalker(binding) {
     if (site.inner === null) site.inner = new Site(other);
     const { inner } = site;
     for (const [key, item] of entries) {
-      if (p > LIMIT || rope.length > MAX_ROPE_UNITS) p = flush(p);
+      if (p > LIMIT) p = flush(p);
       p = value(key, p, room - 1, NIL, inner);
       if (p > LIMIT) p = flush(p);
       p = value(item, p, room - 1, NIL, inner);
@@ -494,19 +642,22 @@ function createWalker(binding) {
     return array(Array.from(setValues.call(x)), p, room, site);
   }
 
-  function regExp(x, p, room, hole, site) {
-    if (typeof x.toJSON === 'function') return toJSONOr(x, p, room, hole, site);
+  function regExp(x, p, room, hole, site, proto) {
+    if (typeof x.toJSON === 'function') return toJSONOr(x, p, room, hole, site, proto);
     return string(RegExp.prototype.toString.call(x), p);
   }
 
-  function error(x, p, room, hole, site) {
-    if (typeof x.toJSON === 'function') return toJSONOr(x, p, room, hole, site);
-    const { name, message } = x;
-    return ownKeys({ name, message, ...x }, p, room, site);
+  function error(x, p, room, hole, site, proto) {
+    if (typeof x.toJSON === 'function') return toJSONOr(x, p, room, hole, site, proto);
+    return record(errorFields(x), p, room, site, plain);
   }
 
-  function boxed(x, p, room, hole, site) {
-    if (typeof x.toJSON === 'function') return toJSONOr(x, p, room, hole, site);
+  function errorFields(x) {
+    return { name: x.name, message: x.message, ...x };
+  }
+
+  function boxed(x, p, room, hole, site, proto) {
+    if (typeof x.toJSON === 'function') return toJSONOr(x, p, room, hole, site, proto);
     let primitive;
     if (types.isNumberObject(x)) primitive = Number.prototype.valueOf.call(x);
     else if (types.isStringObject(x)) primitive = String.prototype.valueOf.call(x);
@@ -546,6 +697,9 @@ function createWalker(binding) {
     return p + 2;
   }
 
+  /** The kinds that are what they are, whatever toJSON they have. */
+  const FIXED_KINDS = new Set([date, map, set, arrayBuffer, ext, timestamp]);
+
   const environment = {
     T,
     F,
@@ -553,12 +707,11 @@ function createWalker(binding) {
     LONG,
     add,
     array,
+    deep,
     flush,
     isArray,
     other,
     prototypeOf: getPrototypeOf,
-    plain,
-    tooDeep,
     value,
   };
 
@@ -568,15 +721,17 @@ function createWalker(binding) {
   function walk(x, options, maxDepth, mode) {
     T[tape.OPTIONS] = options;
     T[tape.MAX_DEPTH] = maxDepth;
+    T[tape.DEEP_ROOM] = Math.max(0, maxDepth - RECURSION);
     undefinedMode = mode;
     if (shapes.full) {
       shapes.clear();
       rootSite = new Site(other);
-      kinds = new WeakMap();
     }
-    const p = value(x, HEADER_WORDS, maxDepth, NIL, rootSite);
+    const p = value(x, HEADER_WORDS, maxDepth, AT_ROOT, rootSite);
     encode(p);
-    if (T[tape.STATUS] >= tape.FAULT_TRUNCATED) throw fault();
+    const status = T[tape.STATUS];
+    if (status === tape.STATUS_IN_SLAB) refs = null;
+    else if (status !== tape.STATUS_OK) throw fault();
   }
 
   function references() {

@@ -9,7 +9,7 @@ use napi::{Error, Result};
 
 use super::parse::{Options, Parser, Stop};
 use super::text::TextSink;
-use crate::addon::{add_function, array_buffer, bytes, call, check};
+use crate::addon::{add_function, array_buffer, call, check, private_bytes};
 use crate::tape::{self, *};
 
 struct Unpacker {
@@ -22,23 +22,27 @@ struct Unpacker {
 
 type Shared = RefCell<Unpacker>;
 
-/// Adds `parse`, `setTape` and `shapeKeys` to the addon's exports.
-///
-/// # Safety
-/// `env` is live and `exports` one of its objects.
-pub unsafe fn add_parser(env: napi_env, exports: napi_value) -> Result<()> {
-    let shared = Rc::new(RefCell::new(Unpacker {
-        tape: null_mut(),
-        words: 0,
-        parser: Parser::default(),
-        texts: Vec::new(),
-    }));
-    // SAFETY: the caller's promise.
-    unsafe {
-        add_function(env, exports, c"parse", parse, shared.clone())?;
-        add_function(env, exports, c"setTape", set_tape, shared.clone())?;
-        add_function(env, exports, c"shapeKeys", shape_keys, shared)
+/// `createParser()` → `{ parse, setTape, shapeKeys }`: a parser with a state of its own.
+pub unsafe extern "C" fn create_parser(env: napi_env, info: napi_callback_info) -> napi_value {
+    fn body(_: &(), env: napi_env, []: [napi_value; 0]) -> Result<napi_value> {
+        let shared = Rc::new(RefCell::new(Unpacker {
+            tape: null_mut(),
+            words: 0,
+            parser: Parser::default(),
+            texts: Vec::new(),
+        }));
+        let mut parser = null_mut();
+        // SAFETY: `env` is live; every function gets its own count of the state.
+        unsafe {
+            check(sys::napi_create_object(env, &mut parser))?;
+            add_function(env, parser, c"parse", parse, shared.clone())?;
+            add_function(env, parser, c"setTape", set_tape, shared.clone())?;
+            add_function(env, parser, c"shapeKeys", shape_keys, shared)?;
+        }
+        Ok(parser)
     }
+    // SAFETY: made by `lib.rs` with this state.
+    unsafe { call(env, info, body) }
 }
 
 fn borrow(shared: &Shared) -> Result<std::cell::RefMut<'_, Unpacker>> {
@@ -93,7 +97,7 @@ unsafe extern "C" fn parse(env: napi_env, info: napi_callback_info) -> napi_valu
         // SAFETY: the tape is alive and no JavaScript runs during this call.
         let words = unsafe { std::slice::from_raw_parts_mut(unpacker.tape, unpacker.words) };
         // SAFETY: no JavaScript runs before this call returns.
-        let Some(input) = (unsafe { bytes(env, input) }) else {
+        let Some(input) = (unsafe { private_bytes(env, input) }) else {
             words[STATUS as usize] = FAULT_INPUT;
             return Ok(null_mut());
         };
@@ -128,7 +132,7 @@ unsafe extern "C" fn parse(env: napi_env, info: napi_callback_info) -> napi_valu
             }
         }
     }
-    // SAFETY: made by `add_parser` with this state.
+    // SAFETY: made by `create_parser` with this state.
     unsafe { call(env, info, body) }
 }
 
@@ -170,7 +174,7 @@ unsafe extern "C" fn set_tape(env: napi_env, info: napi_callback_info) -> napi_v
         (unpacker.tape, unpacker.words) = (data.cast(), len / 4);
         Ok(null_mut())
     }
-    // SAFETY: made by `add_parser` with this state.
+    // SAFETY: made by `create_parser` with this state.
     unsafe { call(env, info, body) }
 }
 
@@ -199,6 +203,6 @@ unsafe extern "C" fn shape_keys(env: napi_env, info: napi_callback_info) -> napi
         }
         Ok(array)
     }
-    // SAFETY: made by `add_parser` with this state.
+    // SAFETY: made by `create_parser` with this state.
     unsafe { call(env, info, body) }
 }

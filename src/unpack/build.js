@@ -35,6 +35,7 @@ const plain = Object.prototype;
 
 /** A builder with its tape, for the native parser that works on it. */
 function createBuilder(binding) {
+  const native = binding.createParser();
   let T;
   let F;
   let B;
@@ -65,7 +66,7 @@ function createBuilder(binding) {
     if (header !== undefined) T.set(header);
     words = T.length;
     idle = 0;
-    binding.setTape(memory);
+    native.setTape(memory);
   }
   resize(MIN_WORDS);
 
@@ -78,11 +79,11 @@ function createBuilder(binding) {
     T[tape.MAX_DEPTH] = maxDepth;
     T[tape.MODE] = mode;
     F[tape.OFFSET_F64] = start;
-    texts = binding.parse(bytes);
+    texts = native.parse(bytes);
     while (T[tape.STATUS] === tape.STATUS_GROW) {
       resize(F[tape.LENGTH_F64]);
       F[tape.OFFSET_F64] = start;
-      texts = binding.parse(bytes);
+      texts = native.parse(bytes);
     }
     return T[tape.STATUS];
   }
@@ -201,9 +202,9 @@ function createBuilder(binding) {
   }
 
   function bytesAt(low, high, length) {
-    const offset = high * 2 ** 32 + low;
-    const view = new FastBuffer(source.buffer, source.byteOffset + offset, length);
-    return copyBuffers ? Buffer.from(view) : view;
+    const start = source.byteOffset + high * 2 ** 32 + low;
+    if (copyBuffers) return new FastBuffer(source.buffer.slice(start, start + length), 0, length);
+    return new FastBuffer(source.buffer, start, length);
   }
 
   // V8 keeps an array of small integers, of doubles and of anything else in different ways, and
@@ -278,7 +279,7 @@ function createBuilder(binding) {
   function construct(id, q) {
     let shape = shapes.get(id);
     if (shape === undefined) {
-      shape = { keys: binding.shapeKeys(id), seen: 0 };
+      shape = { keys: native.shapeKeys(id), seen: 0 };
       shapes.set(id, shape);
     }
     if (canCompile && ++shape.seen >= COMPILE_AFTER) {
@@ -300,7 +301,7 @@ function createBuilder(binding) {
     const o = {};
     let at = q + 3;
     if (known > 0) {
-      const keys = binding.shapeKeys(T[q]);
+      const keys = native.shapeKeys(T[q]);
       for (let i = 0; i < known; i++) define(o, keys[i], value(T[at++]));
     }
     for (let i = known; i < total; i++) {

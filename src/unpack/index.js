@@ -26,6 +26,7 @@ function createUnpack(binding) {
     let status = builder.parse(bytes, flags, maxDepth, mode, start);
     if (status === tape.FAULT_INPUT) {
       bytes = toUint8Array(bytes);
+      if (bytes.length === 0) return empty(mode);
       status = builder.parse(bytes, flags, maxDepth, mode, start);
     }
     if (status !== tape.STATUS_OK) throw fault(status, builder.faultOffset());
@@ -56,11 +57,18 @@ function createUnpack(binding) {
   return { unpack, unpackFrom, unpackMultiple };
 }
 
+/** What no bytes at all unpack to. */
+function empty(mode) {
+  if (mode === tape.MODE_ALL) return [];
+  throw fault(tape.FAULT_TRUNCATED, 0);
+}
+
 /** The bytes of any kind of view or buffer; shared memory is copied, since others may write it. */
 function toUint8Array(input) {
   try {
     if (ArrayBuffer.isView(input)) {
-      return new Uint8Array(input.buffer, input.byteOffset, input.byteLength);
+      const view = new Uint8Array(input.buffer, input.byteOffset, input.byteLength);
+      return types.isSharedArrayBuffer(input.buffer) ? new Uint8Array(view) : view;
     }
     if (types.isSharedArrayBuffer(input)) return new Uint8Array(new Uint8Array(input));
     if (types.isArrayBuffer(input)) return new Uint8Array(input);

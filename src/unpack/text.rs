@@ -112,7 +112,7 @@ impl Texts {
     #[inline(never)]
     pub fn push_long(&mut self, bytes: &[u8], sink: &mut impl TextSink) -> Result<i32, Fault> {
         let number = sink.take_number();
-        if encoding_rs::mem::is_ascii(bytes) {
+        if bytes.is_ascii() {
             sink.latin1(number, bytes)?;
         } else {
             self.long.resize(bytes.len() + 1, 0);

@@ -262,11 +262,13 @@ mod tests {
         }
         assert!(made <= usize::from(MAX_ROOT_CHILDREN));
         assert_eq!(trie.step(ROOT, &"x".repeat(256)), None);
-        let first = trie.step(ROOT, "key 0").unwrap();
-        for i in 0..1000 {
-            if let Some(node) = trie.step(first, &format!("child {i}")) {
-                for j in 0..1000 {
-                    trie.step(node, &format!("grandchild {j}"));
+        for first in ["key 0", "key 1"] {
+            let first = trie.step(ROOT, first).unwrap();
+            for i in 0..1000 {
+                if let Some(node) = trie.step(first, &format!("child {i}")) {
+                    for j in 0..1000 {
+                        trie.step(node, &format!("grandchild {j}"));
+                    }
                 }
             }
         }
