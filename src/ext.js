@@ -6,7 +6,9 @@ const brand = Symbol.for('msgpack-rs.Ext');
 class Ext {
   constructor(type, data) {
     if (!Number.isInteger(type) || type < -128 || type > 127) {
-      const error = new RangeError(`An ext type is an integer from -128 to 127, not ${String(type)}`);
+      const error = new RangeError(
+        `An ext type is an integer from -128 to 127, not ${String(type)}`,
+      );
       error.code = 'ERR_OUT_OF_RANGE';
       throw error;
     }

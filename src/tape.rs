@@ -47,6 +47,8 @@ layout! {
     OFFSET_F64 = 6;
     /// Unpack, out: words in use.
     USED = 14;
+    /// Unpack, out: how deep the message nests.
+    DEPTH = 3;
     /// The first word behind the header block; even, so that doubles can follow at once.
     HEADER_WORDS = 16;
 
@@ -149,6 +151,14 @@ layout! {
     /// Payload: index of a block at an even word: low, high, then 0 signed, 1 unsigned, 2 signed as
     /// text, 3 unsigned as text.
     U_INT64 = 15;
+
+    // In the place of a key of a U_MAP block three tags mean something else.
+    /// Payload: the id of a key that JavaScript holds.
+    K_KNOWN = 3;
+    /// Payload: index of a block: the key's own word, the id it has from now on.
+    K_NEW = 4;
+    /// Payload: index of a block: the own word of a key that objects inherit a property for.
+    K_INHERITED = 5;
 
     CONST_NIL = 0;
     CONST_FALSE = 1;

@@ -67,6 +67,20 @@ function field(key, example, i) {
   }
 }
 
+/** Checks that the keys of `v` are the expected ones, in order. */
+function checkLoop(n) {
+  return `let i = 0;
+        for (const key in v) if (key !== keys[i++]) return other(v, p, room, hole, site);
+        if (i !== ${n}) return other(v, p, room, hole, site);`;
+}
+
+/** The same for an object with index keys, which V8 lists faster than it goes through them. */
+const checkList = `const own = keysOf(v);
+        if (own.length !== keys.length - 1) return other(v, p, room, hole, site);
+        for (let i = 0; i < own.length; i++) {
+          if (own[i] !== keys[i]) return other(v, p, room, hole, site);
+        }`;
+
 /**
  * Compiles the walkers of `shape`, guessing the types of the values in `examples`: `body` packs an
  * object of that shape, `walkOf(proto)` makes a function that checks first that it is one.
@@ -74,7 +88,8 @@ function field(key, example, i) {
 function compileWalker(shape, examples, env) {
   const { keys, id } = shape;
   const source = `'use strict';
-    const { T, F, LIMIT, LONG, add, array, deep, flush, isArray, other, prototypeOf, value } = env;
+    const { T, F, LIMIT, LONG, add, array, deep, flush, isArray, keysOf, other, prototypeOf,
+      value } = env;
     ${keys.map((_, i) => `const s${i} = sites[${i}];`).join('\n')}
     function body(v, p, room) {
       if (room <= T[${DEEP_ROOM}]) return deep(v, p, room);
@@ -91,9 +106,8 @@ function compileWalker(shape, examples, env) {
         if (v.toJSON !== undefined || prototypeOf(v) !== proto) {
           return other(v, p, room, hole, site);
         }
-        let i = 0;
-        for (const key in v) if (key !== keys[i++]) return other(v, p, room, hole, site);
-        return i === ${keys.length} ? body(v, p, room) : other(v, p, room, hole, site);
+        ${shape.hasIndex ? checkList : checkLoop(keys.length)}
+        return body(v, p, room);
       };
     }
     return { body, walkOf };`;

@@ -187,7 +187,20 @@ impl Encoder {
                     let n = payload as u32;
                     // SAFETY: SCALAR_ROOM was reserved.
                     unsafe { put_array_header(n, &mut self.out) };
-                    open!(n, ARRAY, 0);
+                    // An array that is one run of numbers needs no frame.
+                    let next = words.get(i).copied().unwrap_or_default();
+                    let is_run = matches!(next & ((1 << TAG_BITS) - 1), P_INTS | P_NUMBERS);
+                    if is_run && next >> TAG_BITS == payload && n > 0 {
+                        if self.stack.len() >= self.max_depth {
+                            fail!(Fault::at(FAULT_DEPTH, 0));
+                        }
+                        match self.put_run(next, words, i + 1) {
+                            Some(end) => i = end,
+                            None => fail!(internal()),
+                        }
+                    } else {
+                        open!(n, ARRAY, 0);
+                    }
                 }
                 P_NUMBER => {
                     let at = (i + 1) & !1;
@@ -218,35 +231,15 @@ impl Encoder {
                         unsafe { self.out.put(byte) };
                     }
                 }
-                P_INTS => {
-                    let n = payload as usize;
-                    let run = words.get(i..i.saturating_add(n));
-                    let Some(run) = run.filter(|_| n <= f.left as usize && n > 0) else {
-                        fail!(internal())
-                    };
-                    self.out.reserve(5 * n + SCALAR_ROOM);
-                    for &int in run {
-                        // SAFETY: five bytes an element and the overhang were reserved.
-                        unsafe { put_int32(int, &mut self.out) };
+                P_INTS | P_NUMBERS => {
+                    if payload <= 0 || payload as u32 > f.left {
+                        fail!(internal());
                     }
-                    i += n;
-                    f.left -= n as u32 - 1;
-                }
-                P_NUMBERS => {
-                    let n = payload as usize;
-                    let at = (i + 1) & !1;
-                    let run = words.get(at..at.saturating_add(2 * n));
-                    let Some(run) = run.filter(|_| n <= f.left as usize && n > 0) else {
-                        fail!(internal())
-                    };
-                    self.out.reserve(9 * n + SCALAR_ROOM);
-                    for pair in run.chunks_exact(2) {
-                        let number = double_from(pair[0], pair[1]);
-                        // SAFETY: nine bytes an element and the overhang were reserved.
-                        unsafe { put_number(number, self.float32, &mut self.out) };
+                    match self.put_run(word, words, i) {
+                        Some(end) => i = end,
+                        None => fail!(internal()),
                     }
-                    i = at + 2 * n;
-                    f.left -= n as u32 - 1;
+                    f.left -= payload as u32 - 1;
                 }
                 P_MAP => {
                     let pairs = payload as u32;
@@ -339,6 +332,30 @@ impl Encoder {
         }
         *frame = f;
         Ok(())
+    }
+
+    /// Writes a run of numbers, whose word is `word`, from the words at `at`; returns where it ends.
+    #[inline(always)]
+    fn put_run(&mut self, word: i32, words: &[i32], at: usize) -> Option<usize> {
+        let n = (word >> TAG_BITS) as usize;
+        if word & ((1 << TAG_BITS) - 1) == P_INTS {
+            let run = words.get(at..at.checked_add(n)?)?;
+            self.out.reserve(5 * n + SCALAR_ROOM);
+            for &int in run {
+                // SAFETY: five bytes an element and the overhang were reserved.
+                unsafe { put_int32(int, &mut self.out) };
+            }
+            return Some(at + n);
+        }
+        let start = (at + 1) & !1;
+        let run = words.get(start..start.checked_add(2 * n)?)?;
+        self.out.reserve(9 * n + SCALAR_ROOM);
+        for pair in run.chunks_exact(2) {
+            let number = double_from(pair[0], pair[1]);
+            // SAFETY: nine bytes an element and the overhang were reserved.
+            unsafe { put_number(number, self.float32, &mut self.out) };
+        }
+        Some(start + 2 * n)
     }
 
     fn put_ref(&mut self, index: u32, len: usize, refs: &mut impl Refs) -> Result<(), Fault> {
@@ -461,13 +478,29 @@ unsafe fn put_unsigned(int: u64, out: &mut Out) {
     unsafe { put_form(UNSIGNED_FORMS[64 - int.leading_zeros() as usize], int, out) }
 }
 
+/// The integer part of a number that fits 64 bits; what others give is in no relation to them, and
+/// never a safe integer equal to them. (`as` saturates instead, which costs more.)
+#[inline(always)]
+fn truncate(number: f64) -> i64 {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: SSE2 is part of x86-64.
+    unsafe {
+        use std::arch::x86_64::{_mm_cvttsd_si64, _mm_set_sd};
+        _mm_cvttsd_si64(_mm_set_sd(number))
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        number as i64
+    }
+}
+
 /// An integer in the safe range goes out as one, anything else as a float.
 ///
 /// # Safety
 /// Ten bytes of room.
 #[inline(always)]
 unsafe fn put_number(number: f64, float32: bool, out: &mut Out) {
-    let int = number as i64;
+    let int = truncate(number);
     let is_int = int as f64 == number
         && int.unsigned_abs() <= MAX_SAFE_INTEGER as u64
         && (int != 0 || number.to_bits() == 0);

@@ -14,10 +14,15 @@ const MAX_NODES = 8192;
 const MAX_CHILDREN = 64;
 const MAX_ROOT_CHILDREN = 2048;
 /**
- * Objects seen of a shape before a walker is compiled for it. Code that runs a few hundred times is
- * slower than the general walker, which is optimised already (`bench/` workload `shapes`).
+ * When a walker is compiled for a shape: after so many objects of it, and only if those were one in
+ * so many of all. Code that is compiled runs slowly at first; where many shapes take turns the
+ * general walker, which is optimised already, is the faster one (`bench/` workload `shapes`).
  */
-const COMPILE_AFTER = 300;
+const COMPILE_AFTER = 128;
+const COMPILE_SHARE = 32;
+
+/** A key that V8 keeps as an index: objects with one are listed in another, slower way. */
+const INDEX_KEY = /^(0|[1-9][0-9]{0,9})$/;
 
 class Node {
   constructor() {
@@ -41,7 +46,10 @@ class Shape {
     this.id = id;
     this.keys = keys;
     this.sites = keys.map(site);
+    this.hasIndex = keys.some((key) => INDEX_KEY.test(key));
+    /** Objects of this shape since the count of all was `since`. */
     this.seen = 0;
+    this.since = 0;
     /** Packs an object that is known to have this shape; set once compiled. */
     this.body = null;
     this.walkOf = null;
@@ -67,6 +75,30 @@ class Shapes {
     this.root = new Node();
     this.nodes = 1;
     this.full = false;
+    this.objects = 0;
+  }
+
+  /** The shape of an object with these keys, or null when it is none to remember. */
+  find(keys) {
+    const n = keys.length;
+    if (n > MAX_KEYS) return null;
+    let node = this.root;
+    for (let i = 0; i < n; i++) {
+      const key = keys[i];
+      node = node.lastKey === key ? node.lastChild : this.step(node, key);
+      if (node === null) return null;
+    }
+    return node.shape !== null ? node.shape : this.define(node, keys);
+  }
+
+  /** Counts an object of a shape that is not compiled, and says whether it should be. */
+  isHot(shape) {
+    this.objects = (this.objects + 1) | 0;
+    if (++shape.seen < COMPILE_AFTER) return false;
+    const share = (this.objects - shape.since) | 0;
+    shape.seen = 0;
+    shape.since = this.objects;
+    return share <= COMPILE_AFTER * COMPILE_SHARE;
   }
 
   /** The child of `node` for `key`; null when these keys are none to remember. */
@@ -104,4 +136,4 @@ class Shapes {
   }
 }
 
-module.exports = { COMPILE_AFTER, MAX_KEYS, Shapes, Site };
+module.exports = { MAX_KEYS, Shapes, Site };

@@ -14,7 +14,7 @@ const { canCompile } = require('../codegen');
 const { MsgpackError } = require('../error');
 const { Ext } = require('../ext');
 const { Timestamp } = require('../timestamp');
-const { COMPILE_AFTER, MAX_KEYS, Shapes, Site } = require('./shapes');
+const { MAX_KEYS, Shapes, Site } = require('./shapes');
 const { compileWalker } = require('./compile');
 
 const { HEADER_WORDS, TAG_BITS } = tape;
@@ -27,12 +27,14 @@ const FALSE = (tape.CONST_FALSE << TAG_BITS) | P_CONST;
 const SKIP = (tape.CONST_SKIP << TAG_BITS) | P_CONST;
 
 /** Words of the tape; it stays in the second-level cache (`bench/tape-size.mjs`). */
-const TAPE_WORDS = 16384;
+const TAPE_WORDS = 8192;
 /** What one container may write between two checks: 128 keys of four words, and its head. */
 const SLACK_WORDS = 1024;
 const LIMIT = TAPE_WORDS - 2 * SLACK_WORDS;
 /** Strings from this many UTF-16 units on do not go through the rope. */
 const LONG = 1024;
+/** Arrays of up to so many numbers are written in one go. */
+const SHORT = 4;
 /** Levels that are walked by recursion; what lies deeper has a stack of its own. */
 const RECURSION = 256;
 /** A word has 28 bits for a count. */
@@ -248,8 +250,15 @@ function createWalker(binding, careful) {
     if (n === 0) return p;
     if (site.inner === null) site.inner = new Site(other);
     const first = a[0];
-    if (typeof first === 'number') p = numbers(a, n, p, room, site.inner, (first | 0) === first);
-    else p = elements(a, 0, n, p, room, site.inner);
+    if (typeof first === 'number') {
+      if (n <= SHORT && (first | 0) !== first) {
+        const end = shortNumbers(a, n, p);
+        if (end !== 0) return end > LIMIT ? flush(end) : end;
+      }
+      p = numbers(a, n, p, room, site.inner, (first | 0) === first);
+    } else {
+      p = elements(a, 0, n, p, room, site.inner);
+    }
     return p > LIMIT ? flush(p) : p;
   }
 
@@ -266,11 +275,12 @@ function createWalker(binding, careful) {
       if (p > LIMIT) p = flush(p);
       const x = a[i];
       if (typeof x === 'string') {
-        if (x.length < LONG) {
-          rope += x;
-          T[p++] = (x.length << TAG_BITS) | P_STR;
-        } else {
+        const start = p;
+        p = strings(a, i, n, p, x);
+        i += p - start - 1;
+        if (p === start) {
           p = longString(x, p);
+          i++;
         }
       } else if (typeof x === 'object' && x !== null) {
         p = isArray(x) ? array(x, p, room - 1, site) : site.walk(x, p, room - 1, NIL, site);
@@ -279,6 +289,32 @@ function createWalker(binding, careful) {
       }
     }
     return p;
+  }
+
+  /** A run of strings, a word for each; `x` is the first. */
+  function strings(a, i, n, p, x) {
+    let text = '';
+    while (typeof x === 'string' && x.length < LONG && p <= LIMIT) {
+      text += x;
+      T[p++] = (x.length << TAG_BITS) | P_STR;
+      if (++i === n) break;
+      x = a[i];
+    }
+    rope += text;
+    return p;
+  }
+
+  /** A pair or two of numbers, points mostly: 0 when they are not all numbers. */
+  function shortNumbers(a, n, p) {
+    const start = (p + 2) & -2;
+    const at = start >> 1;
+    for (let i = 0; i < n; i++) {
+      const x = a[i];
+      if (typeof x !== 'number') return 0;
+      F[at + i] = x;
+    }
+    T[p] = (n << TAG_BITS) | P_NUMBERS;
+    return start + 2 * n;
   }
 
   /** An array that starts with numbers: runs of them, then whatever follows. */
@@ -365,51 +401,50 @@ function createWalker(binding, careful) {
   function record(x, p, room, site, proto) {
     if (room <= T[tape.DEEP_ROOM]) return deep(x, p, room);
     if (p > LIMIT) p = flush(p);
-    const shape = shapeOf(x, proto);
-    if (shape === null) return dictionary(x, p, room, site);
+    const found = Object.keys(x);
+    const shape = shapes.find(found);
+    if (shape === null) {
+      if (found.length > MAX_KEYS && proto === plain) site.walk = large;
+      return dictionary(x, found, p, room, site);
+    }
     if (shape.body !== null) {
-      if (proto !== null) site.walk = shape.walk(proto);
+      // Only where the prototype says what the object is.
+      if (proto === plain || (proto !== null && kinds.has(proto))) site.walk = shape.walk(proto);
       return shape.body(x, p, room);
     }
-    if (compiles && ++shape.seen >= COMPILE_AFTER) return learn(x, shape, p, room);
+    if (compiles && shapes.isHot(shape)) return learn(x, shape, p, room);
     const { keys, sites } = shape;
     T[p++] = (shape.id << TAG_BITS) | P_SHAPE;
     let i = 0;
-    // In this loop V8 reads x[key] from where it found the key. Keys that come and go while the
-    // values are packed end it; the rest are read by name.
-    for (const key in x) {
-      if (key !== keys[i]) break;
-      const v = x[key];
-      if (typeof v === 'string' && v.length < LONG) {
-        rope += v;
-        T[p++] = (v.length << TAG_BITS) | P_STR;
-      } else {
-        p = value(v, p, room - 1, SKIP, sites[i]);
+    if (!shape.hasIndex) {
+      // In this loop V8 reads x[key] from where it found the key. Keys that come and go while the
+      // values are packed end it; the rest are read by name.
+      for (const key in x) {
+        if (key !== keys[i]) break;
+        const v = x[key];
+        if (typeof v === 'string' && v.length < LONG) {
+          rope += v;
+          T[p++] = (v.length << TAG_BITS) | P_STR;
+        } else {
+          p = value(v, p, room - 1, SKIP, sites[i]);
+        }
+        i++;
       }
-      i++;
     }
     for (; i < keys.length; i++) p = value(x[keys[i]], p, room - 1, SKIP, sites[i]);
     return p > LIMIT ? flush(p) : p;
   }
 
-  /** The shape of an object, or null when it is none to remember. */
-  function shapeOf(x, proto) {
-    let node = shapes.root;
-    let n = 0;
-    if ((proto === plain || proto === null) && !careful) {
-      // Nothing enumerable is inherited, so that these are the own keys.
-      for (const key in x) {
-        node = node.lastKey === key ? node.lastChild : shapes.step(node, key);
-        if (node === null || ++n > MAX_KEYS) return null;
-      }
-      return node.shape !== null ? node.shape : shapes.define(node, Object.keys(x));
+  /** The walker of a place where an object with many keys was found. */
+  function large(x, p, room, hole, site) {
+    if (getPrototypeOf(x) !== plain || x.toJSON !== undefined || room <= T[tape.DEEP_ROOM]) {
+      site.walk = other;
+      return other(x, p, room, hole, site);
     }
     const keys = Object.keys(x);
-    for (const key of keys) {
-      node = node.lastKey === key ? node.lastChild : shapes.step(node, key);
-      if (node === null || ++n > MAX_KEYS) return null;
-    }
-    return node.shape !== null ? node.shape : shapes.define(node, keys);
+    if (keys.length <= MAX_KEYS) site.walk = other;
+    if (p > LIMIT) p = flush(p);
+    return dictionary(x, keys, p, room, site);
   }
 
   /** Packs an object like `record`, and compiles the walkers of its shape by its values. */
@@ -426,8 +461,7 @@ function createWalker(binding, careful) {
   }
 
   /** An object with many keys, or with keys that never come again. */
-  function dictionary(x, p, room, site) {
-    const keys = Object.keys(x);
+  function dictionary(x, keys, p, room, site) {
     T[p++] = (keys.length << TAG_BITS) | P_MAP;
     if (site.inner === null) site.inner = new Site(other);
     const { inner } = site;
@@ -489,9 +523,9 @@ function createWalker(binding, careful) {
     const kind = proto === plain || proto === null ? toJSONOr : kindOf(x, proto);
     switch (kind) {
       case toJSONOr:
-        return recordFrame(x, proto);
+        return recordFrame(x);
       case error:
-        return recordFrame(errorFields(x), plain);
+        return recordFrame(errorFields(x));
       case map: {
         const entries = Array.from(mapEntries.call(x)).flat();
         return listFrame(entries, entries.length, P_MAP);
@@ -510,14 +544,15 @@ function createWalker(binding, careful) {
     return { source, keys: null, at: 0, n, word: (count << TAG_BITS) | tag };
   }
 
-  function recordFrame(source, proto) {
-    const shape = shapeOf(source, proto);
+  function recordFrame(source) {
+    const found = Object.keys(source);
+    const shape = shapes.find(found);
     if (shape !== null) {
       const { id, keys } = shape;
       return { source, keys, at: 0, n: keys.length, word: (id << TAG_BITS) | P_SHAPE };
     }
     const pairs = [];
-    for (const key of Object.keys(source)) {
+    for (const key of found) {
       const v = source[key];
       if (undefinedMode !== OMIT || !isMissing(v)) pairs.push(key, v);
     }
@@ -600,11 +635,10 @@ function createWalker(binding, careful) {
       bytes = new Uint8Array(x);
     } catch (cause) {
       const path = pathAt(p);
-      throw new MsgpackError(
-        'ERR_MSGPACK_INVALID_INPUT',
-        `A detached ArrayBuffer at ${path}`,
-        { path, cause },
-      );
+      throw new MsgpackError('ERR_MSGPACK_INVALID_INPUT', `A detached ArrayBuffer at ${path}`, {
+        path,
+        cause,
+      });
     }
     return binary(bytes, p);
   }
@@ -710,6 +744,7 @@ function createWalker(binding, careful) {
     deep,
     flush,
     isArray,
+    keysOf: Object.keys,
     other,
     prototypeOf: getPrototypeOf,
     value,

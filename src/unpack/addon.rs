@@ -22,7 +22,7 @@ struct Unpacker {
 
 type Shared = RefCell<Unpacker>;
 
-/// `createParser()` → `{ parse, setTape, shapeKeys }`: a parser with a state of its own.
+/// `createParser()` → `{ parse, setTape, shapeKeys, forget }`: a parser with a state of its own.
 pub unsafe extern "C" fn create_parser(env: napi_env, info: napi_callback_info) -> napi_value {
     fn body(_: &(), env: napi_env, []: [napi_value; 0]) -> Result<napi_value> {
         let shared = Rc::new(RefCell::new(Unpacker {
@@ -37,7 +37,8 @@ pub unsafe extern "C" fn create_parser(env: napi_env, info: napi_callback_info) 
             check(sys::napi_create_object(env, &mut parser))?;
             add_function(env, parser, c"parse", parse, shared.clone())?;
             add_function(env, parser, c"setTape", set_tape, shared.clone())?;
-            add_function(env, parser, c"shapeKeys", shape_keys, shared)?;
+            add_function(env, parser, c"shapeKeys", shape_keys, shared.clone())?;
+            add_function(env, parser, c"forget", forget, shared)?;
         }
         Ok(parser)
     }
@@ -202,6 +203,16 @@ unsafe extern "C" fn shape_keys(env: napi_env, info: napi_callback_info) -> napi
             }
         }
         Ok(array)
+    }
+    // SAFETY: made by `create_parser` with this state.
+    unsafe { call(env, info, body) }
+}
+
+/// `forget()`: the last message was not built, so JavaScript lacks the keys that it taught.
+unsafe extern "C" fn forget(env: napi_env, info: napi_callback_info) -> napi_value {
+    fn body(shared: &Shared, _: napi_env, []: [napi_value; 0]) -> Result<napi_value> {
+        borrow(shared)?.parser.keys.forget_fresh();
+        Ok(null_mut())
     }
     // SAFETY: made by `create_parser` with this state.
     unsafe { call(env, info, body) }

@@ -15,7 +15,17 @@ const { compileConstructor } = require('./compile');
 
 const { HEADER_WORDS, STR_LENGTH_BITS, TAG_BITS } = tape;
 const { U_ARRAY, U_BIN, U_CONST, U_DATE, U_EXT, U_INT, U_INT64, U_INTS, U_LONG_STR, U_MAP } = tape;
-const { U_NUMBER, U_NUMBERS, U_OBJECT, U_STR, U_TIMESTAMP, U_WIDE_STR } = tape;
+const {
+  K_INHERITED,
+  K_KNOWN,
+  K_NEW,
+  U_NUMBER,
+  U_NUMBERS,
+  U_OBJECT,
+  U_STR,
+  U_TIMESTAMP,
+  U_WIDE_STR,
+} = tape;
 
 const TAG_MASK = (1 << TAG_BITS) - 1;
 const LENGTH_MASK = (1 << STR_LENGTH_BITS) - 1;
@@ -23,8 +33,12 @@ const OFFSET_SHIFT = TAG_BITS + STR_LENGTH_BITS;
 
 /** Objects of a shape before a constructor is compiled for it (`bench/` workload `shapes`). */
 const COMPILE_AFTER = 4;
+/** Objects with more keys are made as hash tables from the start. */
+const DICTIONARY = 128;
 /** `new Array(n)` above this makes a dictionary; such an array grows instead. */
 const MAX_PREALLOCATED = 1 << 24;
+/** Messages that nest deeper are built without recursion. */
+const RECURSION = 256;
 /** The tape at first; it never gets shorter. */
 const MIN_WORDS = 1 << 13;
 /** Messages in a row that leave three quarters of the tape unused before it is halved. */
@@ -32,6 +46,25 @@ const SHRINK_AFTER = 64;
 
 const { defineProperty } = Object;
 const plain = Object.prototype;
+
+/** Where a Map of a deep message has no key waiting for its value. */
+const NO_KEY = Symbol('no key');
+
+const NAMES = Object.getOwnPropertyNames(plain).length;
+
+/**
+ * An object that starts as a hash table. One that grows key by key may follow the hidden classes
+ * that another object with these keys has left, at three times the cost (`bench/` workload
+ * `dictionary-2k`).
+ */
+function emptyDictionary() {
+  return Object.setPrototypeOf(Object.create(null), plain);
+}
+
+/** Whether objects inherit no more than the language gives them, which no id in `keys` names. */
+function isPlainUntouched() {
+  return Object.getOwnPropertyNames(plain).length === NAMES;
+}
 
 /** A builder with its tape, for the native parser that works on it. */
 function createBuilder(binding) {
@@ -51,6 +84,9 @@ function createBuilder(binding) {
   let source = null;
   let copyBuffers = false;
   let asMaps = false;
+
+  /** By id: keys of dictionaries that came before. */
+  const keys = [];
 
   let generation = 0;
   /** By shape id: a compiled constructor, or `construct`, which counts up to one. */
@@ -99,7 +135,8 @@ function createBuilder(binding) {
     copyBuffers = copies;
     asMaps = (options & tape.OPT_MAPS_MAP) !== 0;
     nextText = 0;
-    const result = value(T[tape.ROOT]);
+    const root = T[tape.ROOT];
+    const result = T[tape.DEPTH] > RECURSION ? deep(root) : value(root);
     release();
     return result;
   }
@@ -277,38 +314,65 @@ function createBuilder(binding) {
 
   /** An object of a shape that has no constructor yet. */
   function construct(id, q) {
-    let shape = shapes.get(id);
-    if (shape === undefined) {
-      shape = { keys: native.shapeKeys(id), seen: 0 };
-      shapes.set(id, shape);
-    }
+    const shape = shapeOf(id);
     if (canCompile && ++shape.seen >= COMPILE_AFTER) {
       const compiled = compileConstructor(shape.keys, { value });
       while (constructors.length <= id) constructors.push(undefined);
       constructors[id] = compiled;
       return compiled(T, q);
     }
-    const { keys } = shape;
+    const names = shape.keys;
     const o = {};
-    for (let i = 0; i < keys.length; i++) define(o, keys[i], value(T[q + i]));
+    for (let i = 0; i < names.length; i++) define(o, names[i], value(T[q + i]));
     return o;
+  }
+
+  function shapeOf(id) {
+    let shape = shapes.get(id);
+    if (shape === undefined) {
+      shape = { keys: native.shapeKeys(id), seen: 0 };
+      shapes.set(id, shape);
+    }
+    return shape;
   }
 
   /** A map whose keys did not all fit the trie. */
   function pairs(q) {
     const known = T[q + 1];
     const total = T[q + 2];
-    const o = {};
+    const o = total > DICTIONARY ? emptyDictionary() : {};
     let at = q + 3;
     if (known > 0) {
-      const keys = native.shapeKeys(T[q]);
-      for (let i = 0; i < known; i++) define(o, keys[i], value(T[at++]));
+      const names = shapeOf(T[q]).keys;
+      for (let i = 0; i < known; i++) define(o, names[i], value(T[at++]));
     }
+    const trusting = isPlainUntouched();
     for (let i = known; i < total; i++) {
-      const key = value(T[at++]);
-      define(o, key, value(T[at++]));
+      const w = T[at++];
+      const key = keyOf(w);
+      if (trusting && (w & TAG_MASK) !== K_INHERITED) o[key] = value(T[at++]);
+      else define(o, key, value(T[at++]));
     }
     return o;
+  }
+
+  function keyOf(w) {
+    const q = w >>> TAG_BITS;
+    switch (w & TAG_MASK) {
+      case K_KNOWN:
+        return keys[q];
+      case K_NEW: {
+        const key = value(T[q]);
+        const id = T[q + 1];
+        while (keys.length <= id) keys.push('');
+        keys[id] = key;
+        return key;
+      }
+      case K_INHERITED:
+        return value(T[q]);
+      default:
+        return value(w);
+    }
   }
 
   function map(q) {
@@ -322,6 +386,73 @@ function createBuilder(binding) {
     return m;
   }
 
+  /** `value` for a message that nests too deep for recursion: the same with a stack of its own. */
+  function deep(root) {
+    const open = [];
+    let top;
+    let result;
+    let w = root;
+    for (;;) {
+      const frame = frameOf(w);
+      const x = frame === null ? value(w) : frame.into;
+      if (top === undefined) result = x;
+      else attach(top, x);
+      if (frame !== null) open.push(frame);
+      top = open.at(-1);
+      while (top !== undefined && top.at === top.end) {
+        open.pop();
+        top = open.at(-1);
+      }
+      if (top === undefined) return result;
+      w = nextWord(top);
+    }
+  }
+
+  /** An open container: what it is built into, and where its words are. */
+  function frameOf(w) {
+    const q = w >>> TAG_BITS;
+    switch (w & TAG_MASK) {
+      case U_ARRAY:
+        return { into: [], names: null, named: 0, key: NO_KEY, at: q + 1, end: q + 1 + T[q] };
+      case U_OBJECT: {
+        const { keys: names } = shapeOf(T[q]);
+        return { into: {}, names, named: 0, key: NO_KEY, at: q + 1, end: q + 1 + names.length };
+      }
+      case U_MAP: {
+        const known = T[q + 1];
+        const end = q + 3 + known + 2 * (T[q + 2] - known);
+        if (asMaps) return { into: new Map(), names: null, named: 0, key: NO_KEY, at: q + 3, end };
+        const { keys: names } = shapeOf(T[q]);
+        return { into: {}, names, named: 0, key: NO_KEY, at: q + 3, end };
+      }
+      default:
+        return null;
+    }
+  }
+
+  /** The word of the frame's next entry, its key read if it has one. */
+  function nextWord(frame) {
+    const { names } = frame;
+    if (names !== null) {
+      frame.key = frame.named < names.length ? names[frame.named++] : keyOf(T[frame.at++]);
+    }
+    return T[frame.at++];
+  }
+
+  function attach(frame, x) {
+    const { into, key, names } = frame;
+    if (names !== null) {
+      define(into, key, x);
+    } else if (Array.isArray(into)) {
+      into.push(x);
+    } else if (key === NO_KEY) {
+      frame.key = x;
+    } else {
+      into.set(key, x);
+      frame.key = NO_KEY;
+    }
+  }
+
   /** Adds an own property, whatever Object.prototype has under that name. */
   function define(o, key, x) {
     if (key in plain) {
@@ -331,7 +462,13 @@ function createBuilder(binding) {
     }
   }
 
-  return { build, end, faultOffset, parse, release };
+  /** After a message that could not be built: its keys never arrived. */
+  function forget() {
+    native.forget();
+    release();
+  }
+
+  return { build, end, faultOffset, forget, parse };
 }
 
 module.exports = { createBuilder };

@@ -33,7 +33,7 @@ function createUnpack(binding) {
     try {
       return builder.build(bytes, flags, copies);
     } catch (error) {
-      builder.release();
+      builder.forget();
       throw asMsgpackError(error);
     }
   }
@@ -127,7 +127,8 @@ function readOptions({
   timestamps = 'date',
   utf8 = 'replace',
 }) {
-  if (typeof copyBuffers !== 'boolean') throw invalidOption('copyBuffers', copyBuffers, 'a boolean');
+  if (typeof copyBuffers !== 'boolean')
+    throw invalidOption('copyBuffers', copyBuffers, 'a boolean');
   return {
     flags:
       (choice('int64', int64, INT64_MODES) << tape.OPT_INT64_SHIFT) |

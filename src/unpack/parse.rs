@@ -2,6 +2,7 @@
 //! what is left of the input before anything is reserved for it, nested claims together: the values
 //! that all open containers still owe never outnumber the bytes.
 
+use super::keys::{self, Key, Keys};
 use super::text::{MAX_SHARED_BYTES, TextSink, Texts};
 use super::trie::{self, Trie};
 use crate::tape::*;
@@ -102,7 +103,9 @@ const FIXINT_STEP: usize = 8;
 pub struct Parser {
     pub trie: Trie,
     texts: Texts,
+    pub keys: Keys,
     stack: Vec<Frame>,
+    deepest: usize,
     roots: Vec<i32>,
 }
 
@@ -123,8 +126,23 @@ enum Array {
 
 impl Parser {
     /// Parses from `start`; returns where the parse ended. The root's word is in the header block.
-    #[inline(never)]
     pub fn parse<S: TextSink>(
+        &mut self,
+        input: &[u8],
+        start: usize,
+        tape: &mut [i32],
+        options: Options,
+        sink: &mut S,
+    ) -> Result<usize, Stop> {
+        let result = self.parse_whole(input, start, tape, options, sink);
+        if result.is_err() {
+            self.keys.forget_fresh();
+        }
+        result
+    }
+
+    #[inline(never)]
+    fn parse_whole<S: TextSink>(
         &mut self,
         input: &[u8],
         start: usize,
@@ -135,7 +153,9 @@ impl Parser {
         if self.trie.full {
             self.trie.clear();
         }
+        self.keys.start();
         self.texts.clear();
+        self.deepest = 0;
         self.stack.clear();
         self.roots.clear();
         let mut run = Run { input, pos: start, tape, top: HEADER_WORDS as usize, options, sink };
@@ -152,6 +172,7 @@ impl Parser {
             return Err(Fault::at(FAULT_EXTRA_BYTES, run.pos).into());
         }
         run.tape[USED as usize] = run.top as i32;
+        run.tape[DEPTH as usize] = self.deepest as i32;
         Ok(run.pos)
     }
 
@@ -188,6 +209,7 @@ impl Parser {
                             break 'word CONST_EMPTY_MAP << TAG_BITS | U_CONST;
                         }
                         self.stack.push(f);
+                        self.deepest = self.deepest.max(self.stack.len());
                         let block = run.top;
                         let home = slot as u32;
                         if run.options.map_keys || n > trie::MAX_KEYS {
@@ -240,6 +262,7 @@ impl Parser {
                             Array::Mixed => {}
                         }
                         self.stack.push(f);
+                        self.deepest = self.deepest.max(self.stack.len());
                         let block = run.top;
                         run.need(1 + n)?;
                         run.top += 1 + n;
@@ -330,7 +353,9 @@ impl Parser {
             f.slot += 1;
             return Ok(slot);
         }
-        let word = self.key_word(run)?;
+        let total = run.tape[f.block as usize + 2];
+        let remember = (total as u32 as usize) < keys::MAX_KEYS;
+        let word = self.key_word(run, remember)?;
         run.set(slot, word);
         f.slot += 2;
         Ok(slot + 1)
@@ -342,12 +367,16 @@ impl Parser {
     fn key<S: TextSink>(&mut self, run: &mut Run<S>, f: &mut Frame) -> Result<usize, Stop> {
         let at = run.pos;
         if let Some(bytes) = run.key_bytes()? {
-            let child = match std::str::from_utf8(bytes) {
-                Ok(key) => self.trie.step(f.node, key),
-                Err(_) if run.options.utf8 == Utf8::Fatal => {
-                    return Err(Fault::at(FAULT_INVALID_UTF8, at).into());
-                }
-                Err(_) => None,
+            let encoded = &run.input[at..run.pos];
+            let child = match self.trie.find(f.node, encoded) {
+                Some(child) => Some(child),
+                None => match std::str::from_utf8(bytes) {
+                    Ok(key) => self.trie.step(f.node, key),
+                    Err(_) if run.options.utf8 == Utf8::Fatal => {
+                        return Err(Fault::at(FAULT_INVALID_UTF8, at).into());
+                    }
+                    Err(_) => None,
+                },
             };
             if let Some(child) = child {
                 f.node = child;
@@ -369,8 +398,9 @@ impl Parser {
         run.tape.copy_within(from..from + known, block + 3);
         run.set(f.home as usize, word(block, U_MAP));
         f.node = PAIRS;
+        f.block = block as u32;
         f.slot = (block + 3 + known) as u32;
-        let word = self.key_word(run)?;
+        let word = self.key_word(run, true)?;
         let slot = f.slot as usize;
         run.set(slot, word);
         f.slot += 2;
@@ -378,12 +408,27 @@ impl Parser {
     }
 
     /// A key as a word of its own.
-    fn key_word<S: TextSink>(&mut self, run: &mut Run<S>) -> Result<i32, Stop> {
+    fn key_word<S: TextSink>(&mut self, run: &mut Run<S>, remember: bool) -> Result<i32, Stop> {
         let at = run.pos;
         if let Some(bytes) = run.key_bytes()? {
             let len = bytes.len();
+            let found = self.keys.find(bytes, remember);
+            if let Key::Known(id) = found {
+                return Ok(word(id as usize, K_KNOWN));
+            }
             run.pos -= len;
-            return self.string_of(run, at, len, Utf8::Replace);
+            let string = self.string_of(run, at, len, Utf8::Replace)?;
+            let (id, tag) = match found {
+                Key::New(id) => (id, K_NEW),
+                Key::Inherited => (0, K_INHERITED),
+                _ => return Ok(string),
+            };
+            run.need(2)?;
+            let block = run.top;
+            run.top += 2;
+            run.set(block, string);
+            run.set(block + 1, id as i32);
+            return Ok(word(block, tag));
         }
         let byte = run.input[at];
         run.pos = at + 1;

@@ -5,6 +5,7 @@
 //! The trie is bounded in nodes, in key bytes and in the length of a path; a map that does not fit
 //! goes out with its keys as strings. When it is full it starts anew.
 
+use super::keys::hash_of;
 use crate::wire;
 
 pub const ROOT: u32 = 0;
@@ -102,6 +103,23 @@ impl Trie {
         input[at..].starts_with(key).then_some((child, key.len()))
     }
 
+    /// The child of `node` for a key with its header, if there is one.
+    #[inline]
+    pub fn find(&mut self, node: u32, encoded: &[u8]) -> Option<u32> {
+        let hash = hash_of(node, encoded);
+        let mask = self.slots.len() - 1;
+        let mut slot = hash as usize & mask;
+        loop {
+            let child = self.slots[slot];
+            let found = self.nodes.get(child as usize)?;
+            if found.hash == hash && found.parent == node && self.encoded_key(child) == encoded {
+                self.nodes[node as usize].predicted = child;
+                return Some(child);
+            }
+            slot = (slot + 1) & mask;
+        }
+    }
+
     /// The child of `node` for `key`, made when it is new and there is room.
     #[inline(never)]
     pub fn step(&mut self, node: u32, key: &str) -> Option<u32> {
@@ -119,22 +137,10 @@ impl Trie {
         };
         encoded[header..header + key.len()].copy_from_slice(key.as_bytes());
         let encoded = &encoded[..header + key.len()];
-
-        let hash = hash_of(node, encoded);
-        let mask = self.slots.len() - 1;
-        let mut slot = hash as usize & mask;
-        loop {
-            let child = self.slots[slot];
-            if child == NONE {
-                break;
-            }
-            let found = &self.nodes[child as usize];
-            if found.hash == hash && found.parent == node && self.encoded_key(child) == encoded {
-                self.nodes[node as usize].predicted = child;
-                return Some(child);
-            }
-            slot = (slot + 1) & mask;
+        if let Some(child) = self.find(node, encoded) {
+            return Some(child);
         }
+
         let limit = if node == ROOT { MAX_ROOT_CHILDREN } else { MAX_CHILDREN };
         if self.nodes[node as usize].children >= limit {
             return None;
@@ -148,6 +154,13 @@ impl Trie {
         self.bytes.truncate(key_at);
         self.bytes.extend(encoded);
         self.bytes.extend([0; PADDING]);
+        let hash = hash_of(node, encoded);
+        let mask = self.slots.len() - 1;
+        let mut slot = hash as usize & mask;
+        while self.slots[slot] != NONE {
+            slot = (slot + 1) & mask;
+        }
+        self.slots[slot] = child;
         self.nodes.push(Node {
             key_at: key_at as u32,
             key_len: encoded.len() as u32,
@@ -156,7 +169,6 @@ impl Trie {
             hash,
             children: 0,
         });
-        self.slots[slot] = child;
         let parent = &mut self.nodes[node as usize];
         parent.children += 1;
         parent.predicted = child;
@@ -202,21 +214,6 @@ unsafe fn same_bytes(a: *const u8, b: *const u8, len: usize) -> bool {
     // 1 to 8 bytes are left; the shift drops those behind the key.
     let behind = 8 * (8 - (len - at)) as u32;
     (u64::from_le(word(a, at)) ^ u64::from_le(word(b, at))) << behind == 0
-}
-
-fn hash_of(node: u32, key: &[u8]) -> u32 {
-    const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
-    let mut hash = u64::from(node).wrapping_add(1).wrapping_mul(MULTIPLIER);
-    let mut chunks = key.chunks_exact(8);
-    for chunk in &mut chunks {
-        let word = u64::from_le_bytes(chunk.try_into().unwrap_or_default());
-        hash = (hash ^ word).wrapping_mul(MULTIPLIER);
-        hash ^= hash >> 32;
-    }
-    for &byte in chunks.remainder() {
-        hash = (hash ^ u64::from(byte)).wrapping_mul(MULTIPLIER);
-    }
-    (hash ^ hash >> 32) as u32
 }
 
 #[cfg(test)]
