@@ -146,11 +146,21 @@ layout! {
     U_EXT = 12;
     /// Payload: index of a double, milliseconds.
     U_DATE = 13;
-    /// Payload: index of a block at an even word: seconds (low, high), nanoseconds.
-    U_TIMESTAMP = 14;
-    /// Payload: index of a block at an even word: low, high, then 0 signed, 1 unsigned, 2 signed as
-    /// text, 3 unsigned as text.
-    U_INT64 = 15;
+    /// Payload: the id of a string that JavaScript holds.
+    U_KNOWN_STR = 14;
+    /// Payload: index of a block at an even word: two words, then one of the `RARE_…` kinds.
+    U_RARE = 15;
+
+    /// The two words are a 64-bit integer.
+    RARE_INT64 = 0;
+    RARE_UINT64 = 1;
+    /// The same as decimal text.
+    RARE_INT64_TEXT = 2;
+    RARE_UINT64_TEXT = 3;
+    /// The two words are seconds, the word behind the kind nanoseconds.
+    RARE_TIMESTAMP = 4;
+    /// The first word is the id that the next of the message's texts has from now on.
+    RARE_NEW_STR = 5;
 
     // In the place of a key of a U_MAP block three tags mean something else.
     /// Payload: the id of a key that JavaScript holds.

@@ -104,16 +104,34 @@ pub struct IntRead {
     pub len: u8,
     pub at: u8,
     pub shift: u8,
-    pub signed: bool,
+    /// All ones for a signed form, 0 for an unsigned one.
+    pub signed: i8,
+}
+
+impl IntRead {
+    /// The integer whose big-endian bytes start `bits`, without a branch on its sign. One of more
+    /// than 63 bits (unsigned, and negative here) is out of the safe range either way.
+    #[inline(always)]
+    pub fn int(self, bits: u64) -> i64 {
+        let logical = (bits >> self.shift) as i64;
+        let arithmetic = bits as i64 >> self.shift;
+        logical ^ ((logical ^ arithmetic) & i64::from(self.signed))
+    }
+
+    /// Whether `int` is what the wire says: false for unsigned integers past 63 bits.
+    #[inline(always)]
+    pub fn fits(self, int: i64) -> bool {
+        (int >= 0) | (self.signed != 0)
+    }
 }
 
 pub static INT_READS: [IntRead; 256] = {
-    let mut reads = [IntRead { len: 0, at: 0, shift: 0, signed: false }; 256];
+    let mut reads = [IntRead { len: 0, at: 0, shift: 0, signed: 0 }; 256];
     let mut byte = 0;
     while byte < 256 {
         let (bytes, signed) = match byte as u8 {
             0x00..=0x7f | NEGATIVE_FIXINT..=0xff => {
-                reads[byte] = IntRead { len: 1, at: 0, shift: 56, signed: true };
+                reads[byte] = IntRead { len: 1, at: 0, shift: 56, signed: -1 };
                 (0, true)
             }
             UINT8 => (1, false),
@@ -127,7 +145,12 @@ pub static INT_READS: [IntRead; 256] = {
             _ => (0, false),
         };
         if bytes > 0 {
-            reads[byte] = IntRead { len: 1 + bytes, at: 1, shift: 64 - 8 * bytes, signed };
+            reads[byte] = IntRead {
+                len: 1 + bytes,
+                at: 1,
+                shift: 64 - 8 * bytes,
+                signed: if signed { -1 } else { 0 },
+            };
         }
         byte += 1;
     }

@@ -581,8 +581,8 @@ function createWalker(binding, careful) {
   function inheritsNothingNative(proto) {
     for (let each = proto; each !== null; each = getPrototypeOf(each)) {
       const parent = getPrototypeOf(each);
-      const { value: constructor } = getOwnPropertyDescriptor(each, 'constructor') ?? {};
-      if (parent !== null && typeof constructor === 'function' && isNative(constructor)) {
+      const { value: maker } = getOwnPropertyDescriptor(each, 'constructor') ?? {};
+      if (parent !== null && typeof maker === 'function' && isNative(maker)) {
         return false;
       }
     }

@@ -208,10 +208,10 @@ unsafe extern "C" fn shape_keys(env: napi_env, info: napi_callback_info) -> napi
     unsafe { call(env, info, body) }
 }
 
-/// `forget()`: the last message was not built, so JavaScript lacks the keys that it taught.
+/// `forget()`: the last message was not built, so JavaScript lacks the strings that it taught.
 unsafe extern "C" fn forget(env: napi_env, info: napi_callback_info) -> napi_value {
     fn body(shared: &Shared, _: napi_env, []: [napi_value; 0]) -> Result<napi_value> {
-        borrow(shared)?.parser.keys.forget_fresh();
+        borrow(shared)?.parser.forget();
         Ok(null_mut())
     }
     // SAFETY: made by `create_parser` with this state.

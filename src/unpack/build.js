@@ -14,18 +14,10 @@ const { Timestamp } = require('../timestamp');
 const { compileConstructor } = require('./compile');
 
 const { HEADER_WORDS, STR_LENGTH_BITS, TAG_BITS } = tape;
-const { U_ARRAY, U_BIN, U_CONST, U_DATE, U_EXT, U_INT, U_INT64, U_INTS, U_LONG_STR, U_MAP } = tape;
-const {
-  K_INHERITED,
-  K_KNOWN,
-  K_NEW,
-  U_NUMBER,
-  U_NUMBERS,
-  U_OBJECT,
-  U_STR,
-  U_TIMESTAMP,
-  U_WIDE_STR,
-} = tape;
+const { U_ARRAY, U_BIN, U_CONST, U_DATE, U_EXT, U_INT, U_INTS, U_KNOWN_STR, U_LONG_STR, U_MAP } =
+  tape;
+const { K_INHERITED, K_KNOWN, K_NEW, U_NUMBER, U_NUMBERS, U_OBJECT, U_STR, U_RARE, U_WIDE_STR } =
+  tape;
 
 const TAG_MASK = (1 << TAG_BITS) - 1;
 const LENGTH_MASK = (1 << STR_LENGTH_BITS) - 1;
@@ -85,8 +77,9 @@ function createBuilder(binding) {
   let copyBuffers = false;
   let asMaps = false;
 
-  /** By id: keys of dictionaries that came before. */
-  const keys = [];
+  /** By id: short strings that came before, and keys of dictionaries. */
+  const known = [];
+  const knownKeys = [];
 
   let generation = 0;
   /** By shape id: a compiled constructor, or `construct`, which counts up to one. */
@@ -178,6 +171,8 @@ function createBuilder(binding) {
         return w >> TAG_BITS;
       case U_STR:
         return string(w);
+      case U_KNOWN_STR:
+        return known[w >>> TAG_BITS];
       case U_OBJECT:
         return object(w >>> TAG_BITS);
       case U_ARRAY:
@@ -209,11 +204,33 @@ function createBuilder(binding) {
         return new Ext(T[q], bytesAt(T[q + 1] >>> 0, T[q + 2], T[q + 3] >>> 0));
       case U_DATE:
         return new Date(F[q]);
-      case U_TIMESTAMP:
-        return new Timestamp(B[q >> 1], T[q + 2]);
-      case U_INT64:
-        return int64(B[q >> 1], T[q + 2]);
+      case U_RARE:
+        return pair(B[q >> 1], T[q + 2], q);
     }
+  }
+
+  function pair(bits, kind, q) {
+    switch (kind) {
+      case tape.RARE_INT64:
+        return bits;
+      case tape.RARE_UINT64:
+        return BigInt.asUintN(64, bits);
+      case tape.RARE_INT64_TEXT:
+        return String(bits);
+      case tape.RARE_UINT64_TEXT:
+        return String(BigInt.asUintN(64, bits));
+      case tape.RARE_TIMESTAMP:
+        return new Timestamp(bits, T[q + 3]);
+      case tape.RARE_NEW_STR:
+        return remember(known, T[q], openText());
+    }
+  }
+
+  /** Keeps a short string that may come again, under its id. */
+  function remember(list, id, s) {
+    while (list.length <= id) list.push('');
+    list[id] = s;
+    return s;
   }
 
   function constant(which) {
@@ -231,11 +248,6 @@ function createBuilder(binding) {
       default:
         return asMaps ? new Map() : {};
     }
-  }
-
-  function int64(bits, kind) {
-    const int = (kind & 1) === 0 ? bits : BigInt.asUintN(64, bits);
-    return kind < 2 ? int : String(int);
   }
 
   function bytesAt(low, high, length) {
@@ -338,16 +350,16 @@ function createBuilder(binding) {
 
   /** A map whose keys did not all fit the trie. */
   function pairs(q) {
-    const known = T[q + 1];
+    const prefix = T[q + 1];
     const total = T[q + 2];
     const o = total > DICTIONARY ? emptyDictionary() : {};
     let at = q + 3;
-    if (known > 0) {
+    if (prefix > 0) {
       const names = shapeOf(T[q]).keys;
-      for (let i = 0; i < known; i++) define(o, names[i], value(T[at++]));
+      for (let i = 0; i < prefix; i++) define(o, names[i], value(T[at++]));
     }
     const trusting = isPlainUntouched();
-    for (let i = known; i < total; i++) {
+    for (let i = prefix; i < total; i++) {
       const w = T[at++];
       const key = keyOf(w);
       if (trusting && (w & TAG_MASK) !== K_INHERITED) o[key] = value(T[at++]);
@@ -360,14 +372,9 @@ function createBuilder(binding) {
     const q = w >>> TAG_BITS;
     switch (w & TAG_MASK) {
       case K_KNOWN:
-        return keys[q];
-      case K_NEW: {
-        const key = value(T[q]);
-        const id = T[q + 1];
-        while (keys.length <= id) keys.push('');
-        keys[id] = key;
-        return key;
-      }
+        return knownKeys[q];
+      case K_NEW:
+        return remember(knownKeys, T[q + 1], value(T[q]));
       case K_INHERITED:
         return value(T[q]);
       default:
@@ -419,8 +426,8 @@ function createBuilder(binding) {
         return { into: {}, names, named: 0, key: NO_KEY, at: q + 1, end: q + 1 + names.length };
       }
       case U_MAP: {
-        const known = T[q + 1];
-        const end = q + 3 + known + 2 * (T[q + 2] - known);
+        const prefix = T[q + 1];
+        const end = q + 3 + prefix + 2 * (T[q + 2] - prefix);
         if (asMaps) return { into: new Map(), names: null, named: 0, key: NO_KEY, at: q + 3, end };
         const { keys: names } = shapeOf(T[q]);
         return { into: {}, names, named: 0, key: NO_KEY, at: q + 3, end };

@@ -1,7 +1,7 @@
 //! Bytes → tape; `build.js` beside this goes on from there.
 
 pub mod addon;
-pub mod keys;
 pub mod parse;
+pub mod strings;
 pub mod text;
 pub mod trie;

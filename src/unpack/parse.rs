@@ -2,7 +2,7 @@
 //! what is left of the input before anything is reserved for it, nested claims together: the values
 //! that all open containers still owe never outnumber the bytes.
 
-use super::keys::{self, Key, Keys};
+use super::strings::{self, Known, Strings};
 use super::text::{MAX_SHARED_BYTES, TextSink, Texts};
 use super::trie::{self, Trie};
 use crate::tape::*;
@@ -99,11 +99,11 @@ const MAX_WORDS: usize = 1 << 28;
 /// Positive fixints are copied so many at a time.
 const FIXINT_STEP: usize = 8;
 
-#[derive(Default)]
 pub struct Parser {
     pub trie: Trie,
     texts: Texts,
-    pub keys: Keys,
+    keys: Strings,
+    values: Strings,
     stack: Vec<Frame>,
     deepest: usize,
     roots: Vec<i32>,
@@ -124,7 +124,27 @@ enum Array {
     Mixed,
 }
 
+impl Default for Parser {
+    fn default() -> Self {
+        Parser {
+            trie: Trie::default(),
+            texts: Texts::default(),
+            keys: Strings::new(strings::MAX_KEY_SLOTS),
+            values: Strings::new(strings::MAX_VALUE_SLOTS),
+            stack: Vec::new(),
+            deepest: 0,
+            roots: Vec::new(),
+        }
+    }
+}
+
 impl Parser {
+    /// Takes back what the last message taught: it will not reach JavaScript.
+    pub fn forget(&mut self) {
+        self.keys.forget_fresh();
+        self.values.forget_fresh();
+    }
+
     /// Parses from `start`; returns where the parse ended. The root's word is in the header block.
     pub fn parse<S: TextSink>(
         &mut self,
@@ -136,7 +156,7 @@ impl Parser {
     ) -> Result<usize, Stop> {
         let result = self.parse_whole(input, start, tape, options, sink);
         if result.is_err() {
-            self.keys.forget_fresh();
+            self.forget();
         }
         result
     }
@@ -154,6 +174,7 @@ impl Parser {
             self.trie.clear();
         }
         self.keys.start();
+        self.values.start();
         self.texts.clear();
         self.deepest = 0;
         self.stack.clear();
@@ -354,7 +375,7 @@ impl Parser {
             return Ok(slot);
         }
         let total = run.tape[f.block as usize + 2];
-        let remember = (total as u32 as usize) < keys::MAX_KEYS;
+        let remember = (total as u32 as usize) < strings::MAX_KEYS;
         let word = self.key_word(run, remember)?;
         run.set(slot, word);
         f.slot += 2;
@@ -412,15 +433,15 @@ impl Parser {
         let at = run.pos;
         if let Some(bytes) = run.key_bytes()? {
             let len = bytes.len();
-            let found = self.keys.find(bytes, remember);
-            if let Key::Known(id) = found {
+            let found = self.keys.key(bytes, remember);
+            if let Known::Yes(id) = found {
                 return Ok(word(id as usize, K_KNOWN));
             }
             run.pos -= len;
             let string = self.string_of(run, at, len, Utf8::Replace)?;
             let (id, tag) = match found {
-                Key::New(id) => (id, K_NEW),
-                Key::Inherited => (0, K_INHERITED),
+                Known::New(id) => (id, K_NEW),
+                Known::Inherited => (0, K_INHERITED),
                 _ => return Ok(string),
             };
             run.need(2)?;
@@ -451,6 +472,7 @@ impl Parser {
         Ok(())
     }
 
+    /// The string of `len` bytes at `run.pos`; its marker was at `at`.
     #[inline(always)]
     fn string<S: TextSink>(
         &mut self,
@@ -458,10 +480,31 @@ impl Parser {
         at: usize,
         len: usize,
     ) -> Result<i32, Stop> {
+        let readable = run.input.len() - run.pos;
+        if (1..=strings::MAX_BYTES).contains(&len) && readable >= len {
+            let from = run.pos;
+            let found = if readable >= len + strings::PADDING {
+                // SAFETY: just checked.
+                unsafe { self.values.value(run.input[from..].as_ptr(), len) }
+            } else {
+                let mut padded = [0; strings::MAX_BYTES + strings::PADDING];
+                padded[..len].copy_from_slice(&run.input[from..from + len]);
+                // SAFETY: the copy has its padding.
+                unsafe { self.values.value(padded.as_ptr(), len) }
+            };
+            match found {
+                Known::Yes(id) => {
+                    run.pos = from + len;
+                    return Ok(word(id as usize, U_KNOWN_STR));
+                }
+                Known::New(id) => return self.new_string(run, len, id),
+                _ => {}
+            }
+        }
         self.string_of(run, at, len, run.options.utf8)
     }
 
-    /// The string of `len` bytes at `run.pos`; its marker was at `at`.
+    /// The same, as a string that JavaScript makes.
     #[inline(always)]
     fn string_of<S: TextSink>(
         &mut self,
@@ -486,6 +529,25 @@ impl Parser {
             }
         }
         self.other_string(run, at, from, len, raw_or)
+    }
+
+    /// A string that JavaScript is to keep: one of its own, so that it keeps nothing else.
+    #[inline(never)]
+    fn new_string<S: TextSink>(
+        &mut self,
+        run: &mut Run<S>,
+        len: usize,
+        id: u32,
+    ) -> Result<i32, Stop> {
+        let from = run.pos;
+        run.pos += len;
+        self.texts.push_long(&run.input[from..from + len], run.sink)?;
+        run.need(4)?;
+        let block = (run.top + 1) & !1;
+        run.set(block, id as i32);
+        run.set(block + 2, RARE_NEW_STR);
+        run.top = block + 3;
+        Ok(word(block, U_RARE))
     }
 
     /// A string that is long or not ASCII.
@@ -673,8 +735,7 @@ impl<'a, S> Run<'a, S> {
         if read.shift == 0 {
             return self.int64(bits, byte == wire::INT64);
         }
-        let int = if read.signed { bits as i64 >> read.shift } else { (bits >> read.shift) as i64 };
-        self.small_int(int)
+        self.small_int(read.int(bits))
     }
 
     /// An integer of the safe range.
@@ -703,11 +764,16 @@ impl<'a, S> Run<'a, S> {
         }
         self.need(4)?;
         let block = (self.top + 1) & !1;
-        let kind = i32::from(!signed) + if self.options.int64 == Int64::Text { 2 } else { 0 };
+        let kind = match (self.options.int64 == Int64::Text, signed) {
+            (false, true) => RARE_INT64,
+            (false, false) => RARE_UINT64,
+            (true, true) => RARE_INT64_TEXT,
+            (true, false) => RARE_UINT64_TEXT,
+        };
         self.set_bits(block, bits);
         self.set(block + 2, kind);
         self.top = block + 3;
-        Ok(word(block, U_INT64))
+        Ok(word(block, U_RARE))
     }
 
     fn small_int_or_double(&mut self, int: i64, double: f64) -> Result<i32, Stop> {
@@ -765,12 +831,13 @@ impl<'a, S> Run<'a, S> {
         }
         self.pos += len;
         if self.options.timestamps {
-            self.need(4)?;
+            self.need(5)?;
             let block = (self.top + 1) & !1;
             self.set_bits(block, seconds as u64);
-            self.set(block + 2, nanoseconds as i32);
-            self.top = block + 3;
-            return Ok(word(block, U_TIMESTAMP));
+            self.set(block + 2, RARE_TIMESTAMP);
+            self.set(block + 3, nanoseconds as i32);
+            self.top = block + 4;
+            return Ok(word(block, U_RARE));
         }
         /// The first and the last millisecond of a `Date`.
         const MAX_DATE_MS: i64 = 8_640_000_000_000_000;
@@ -789,9 +856,10 @@ impl<'a, S> Run<'a, S> {
     #[inline(always)]
     fn numbers(&mut self, n: usize) -> Result<Array, Stop> {
         match self.input.get(self.pos) {
-            Some(0x00..=0x7f | wire::NEGATIVE_FIXINT..=0xff | wire::FLOAT32..=wire::INT64) => {
+            Some(0x00..=0x7f | wire::NEGATIVE_FIXINT..=0xff | wire::UINT8..=wire::INT64) => {
                 self.ints(n)
             }
+            Some(&(wire::FLOAT32 | wire::FLOAT64)) => self.doubles(n),
             _ => Ok(Array::Mixed),
         }
     }
@@ -820,21 +888,23 @@ impl<'a, S> Run<'a, S> {
                 return Err(self.truncated(pos));
             };
             let read = INT_READS[usize::from(byte)];
-            if read.len == 0 {
-                if matches!(byte, wire::FLOAT32 | wire::FLOAT64) {
+            let int = read.int(self.bits_at(pos + usize::from(read.at)));
+            let short = (i64::from(int as i32) == int) & read.fits(int);
+            if !short | (read.len == 0) | (read.len == 9) {
+                // A float, an integer of more than 32 bits, or no number.
+                let number = matches!(byte, wire::FLOAT32..=wire::INT64);
+                if read.len == 9 && !plain_int64 {
+                    return Ok(Array::Mixed);
+                }
+                if number && !(short && read.len == 9) {
                     return self.doubles(n);
                 }
-                return Ok(Array::Mixed);
+                if !number {
+                    return Ok(Array::Mixed);
+                }
             }
             if self.input.len() - pos < usize::from(read.len) {
                 return Err(self.truncated(pos));
-            }
-            let bits = self.bits_at(pos + usize::from(read.at));
-            let int =
-                if read.signed { bits as i64 >> read.shift } else { (bits >> read.shift) as i64 };
-            let wide = read.len == 9 && !plain_int64;
-            if i64::from(int as i32) != int || (!read.signed && int < 0) || wide {
-                return if wide { Ok(Array::Mixed) } else { self.doubles(n) };
             }
             self.set(block + 1 + k, int as i32);
             pos += usize::from(read.len);
@@ -860,14 +930,9 @@ impl<'a, S> Run<'a, S> {
             let (number, len) = if byte == wire::FLOAT64 {
                 (f64::from_bits(self.bits_at(pos + 1)), 9)
             } else if read.len != 0 {
-                let bits = self.bits_at(pos + usize::from(read.at));
-                let int = if read.signed {
-                    bits as i64 >> read.shift
-                } else {
-                    (bits >> read.shift) as i64
-                };
+                let int = read.int(self.bits_at(pos + usize::from(read.at)));
                 let safe = int.unsigned_abs() <= MAX_SAFE_INTEGER as u64;
-                if !safe || (!read.signed && int < 0) || (read.len == 9 && !plain_int64) {
+                if !(safe & read.fits(int) & (plain_int64 | (read.len != 9))) {
                     return Ok(Array::Mixed);
                 }
                 (int as f64, usize::from(read.len))

@@ -5,7 +5,7 @@
 //! The trie is bounded in nodes, in key bytes and in the length of a path; a map that does not fit
 //! goes out with its keys as strings. When it is full it starts anew.
 
-use super::keys::hash_of;
+use super::strings::{hash_of, same_bytes};
 use crate::wire;
 
 pub const ROOT: u32 = 0;
@@ -194,26 +194,6 @@ impl Trie {
         keys.reverse();
         Some(keys)
     }
-}
-
-/// # Safety
-/// Both pointers are readable for `len + PADDING` bytes.
-#[inline(always)]
-unsafe fn same_bytes(a: *const u8, b: *const u8, len: usize) -> bool {
-    let word = |from: *const u8, at: usize| {
-        // SAFETY: the caller's promise; `at < len`.
-        unsafe { from.add(at).cast::<u64>().read_unaligned() }
-    };
-    let mut at = 0;
-    while at + 8 < len {
-        if word(a, at) != word(b, at) {
-            return false;
-        }
-        at += 8;
-    }
-    // 1 to 8 bytes are left; the shift drops those behind the key.
-    let behind = 8 * (8 - (len - at)) as u32;
-    (u64::from_le(word(a, at)) ^ u64::from_le(word(b, at))) << behind == 0
 }
 
 #[cfg(test)]
