@@ -250,14 +250,13 @@ function createWalker(binding, careful) {
     if (n === 0) return p;
     if (site.inner === null) site.inner = new Site(other);
     const first = a[0];
-    if (typeof first === 'number') {
-      if (n <= SHORT && (first | 0) !== first) {
-        const end = shortNumbers(a, n, p);
-        if (end !== 0) return end > LIMIT ? flush(end) : end;
-      }
-      p = numbers(a, n, p, room, site.inner, (first | 0) === first);
-    } else {
+    if (typeof first !== 'number') {
       p = elements(a, 0, n, p, room, site.inner);
+    } else if (n <= SHORT) {
+      const end = shortNumbers(a, n, p, first);
+      p = end !== 0 ? end : elements(a, 0, n, p, room, site.inner);
+    } else {
+      p = numbers(a, n, p, room, site.inner, (first | 0) === first);
     }
     return p > LIMIT ? flush(p) : p;
   }
@@ -304,8 +303,17 @@ function createWalker(binding, careful) {
     return p;
   }
 
-  /** A pair or two of numbers, points mostly: 0 when they are not all numbers. */
-  function shortNumbers(a, n, p) {
+  /** A few numbers, points mostly, of one kind: 0 when they are not. */
+  function shortNumbers(a, n, p, first) {
+    if ((first | 0) === first) {
+      for (let i = 0; i < n; i++) {
+        const x = a[i];
+        if (typeof x !== 'number' || (x | 0) !== x || (x === 0 && 1 / x < 0)) return 0;
+        T[p + 1 + i] = x;
+      }
+      T[p] = (n << TAG_BITS) | P_INTS;
+      return p + 1 + n;
+    }
     const start = (p + 2) & -2;
     const at = start >> 1;
     for (let i = 0; i < n; i++) {

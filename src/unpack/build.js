@@ -321,17 +321,18 @@ function createBuilder(binding) {
   function object(q) {
     const id = T[q];
     const compiled = constructors[id];
-    return compiled !== undefined ? compiled(T, q + 1) : construct(id, q + 1);
+    return compiled !== undefined ? compiled(T, F, q + 1) : construct(id, q + 1);
   }
 
   /** An object of a shape that has no constructor yet. */
   function construct(id, q) {
     const shape = shapeOf(id);
     if (canCompile && ++shape.seen >= COMPILE_AFTER) {
-      const compiled = compileConstructor(shape.keys, { value });
+      const examples = T.subarray(q, q + shape.keys.length);
+      const compiled = compileConstructor(shape.keys, examples, { known, object, value });
       while (constructors.length <= id) constructors.push(undefined);
       constructors[id] = compiled;
-      return compiled(T, q);
+      return compiled(T, F, q);
     }
     const names = shape.keys;
     const o = {};

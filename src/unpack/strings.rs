@@ -20,10 +20,12 @@ const PROBES: usize = 8;
 pub const PADDING: usize = 8;
 
 /// After so many lookups of values it is decided whether to go on with them: not if fewer than one
-/// in `WORTHWHILE` was known, until `REST` more have passed (`bench/` workload `users`).
+/// in `WORTHWHILE` was known, until `MIN_REST` more have passed, and twice as many each time that
+/// it turns out so again (`bench/` workload `strings`).
 const WINDOW: u32 = 1 << 11;
 const WORTHWHILE: u32 = 2;
-const REST: u32 = 1 << 14;
+const MIN_REST: u32 = 1 << 13;
+const MAX_REST: u32 = 1 << 20;
 
 /// Hashes of values that came once.
 const SEEN: usize = 1 << 13;
@@ -80,6 +82,7 @@ pub struct Strings {
     lookups: u32,
     hits: u32,
     resting: u32,
+    rest: u32,
 }
 
 impl Strings {
@@ -93,6 +96,7 @@ impl Strings {
             lookups: 0,
             hits: 0,
             resting: 0,
+            rest: MIN_REST,
         }
     }
 
@@ -124,14 +128,14 @@ impl Strings {
             self.resting -= 1;
             return Known::No;
         }
-        self.lookups += 1;
+        self.lookups = self.lookups.wrapping_add(1);
         // SAFETY: the caller's promise.
         let value = unsafe { std::slice::from_raw_parts(from, len) };
         let hash = hash_of(0, value);
         // SAFETY: the caller's promise.
         let (id, free) = unsafe { self.find(from, len, hash) };
         if let Some(id) = id {
-            self.hits += 1;
+            self.hits = self.hits.wrapping_add(1);
             return Known::Yes(id);
         }
         self.new_value(value, hash, free)
@@ -141,7 +145,10 @@ impl Strings {
     fn new_value(&mut self, value: &[u8], hash: u32, free: Option<usize>) -> Known {
         if self.lookups >= WINDOW {
             if self.hits < self.lookups / WORTHWHILE {
-                self.resting = REST;
+                self.resting = self.rest;
+                self.rest = (2 * self.rest).min(MAX_REST);
+            } else {
+                self.rest = MIN_REST;
             }
             (self.lookups, self.hits) = (0, 0);
         }
@@ -150,7 +157,9 @@ impl Strings {
             *seen = hash;
             return Known::No;
         }
-        if !value.is_ascii() || INHERITED.contains(&value) {
+        // A full table changes only while it serves.
+        let serves = free.is_some() || self.hits > self.lookups / WORTHWHILE;
+        if !serves || !value.is_ascii() || INHERITED.contains(&value) {
             return Known::No;
         }
         Known::New(self.insert(value, hash, free))
