@@ -57,6 +57,9 @@ layout! {
     STATUS_IN_SLAB = 1;
     /// Unpack: the tape is too short; try again with one of LENGTH_F64 words.
     STATUS_GROW = 2;
+    /// Unpack: the root is a long array and this was a part of it; ROOT's block has its elements.
+    /// Go on at OFFSET_F64 with the mode below.
+    STATUS_MORE = 3;
 
     FAULT_TRUNCATED = 16;
     FAULT_EXTRA_BYTES = 17;
@@ -82,6 +85,9 @@ layout! {
     MODE_ONE = 0;
     MODE_FROM = 1;
     MODE_ALL = 2;
+    /// The rest of a root array of which LENGTH_F64 elements are left (in, and out again).
+    MODE_REST_OF_ONE = 3;
+    MODE_REST_OF_FROM = 4;
 
     // Tags of the pack tape.
     /// Payload: the integer, 28 bits signed.

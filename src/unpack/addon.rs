@@ -105,20 +105,18 @@ unsafe extern "C" fn parse(env: napi_env, info: napi_callback_info) -> napi_valu
         let mode = words[MODE as usize];
         let max_depth = words[tape::MAX_DEPTH as usize] as usize;
         let options = Options::from_bits(words[OPTIONS as usize], max_depth, mode);
-        let start = if mode == MODE_FROM {
-            (f64_at(words, OFFSET_F64) as usize).min(input.len())
-        } else {
-            0
-        };
+        let start = (f64_at(words, OFFSET_F64) as usize).min(input.len());
+        let left = f64_at(words, LENGTH_F64) as usize;
         unpacker.texts.clear();
         let mut sink = JsTexts { env, texts: &mut unpacker.texts };
-        let outcome = unpacker.parser.parse(input, start, words, options, &mut sink);
+        let outcome = unpacker.parser.parse(input, start, left, words, options, &mut sink);
         words[GENERATION as usize] = unpacker.parser.trie.generation;
         words[TEXTS as usize] = unpacker.texts.len() as i32;
         match outcome {
             Ok(end) => {
-                words[STATUS as usize] = STATUS_OK;
-                set_f64(words, OFFSET_F64, end as f64);
+                words[STATUS as usize] = if end.left == 0 { STATUS_OK } else { STATUS_MORE };
+                set_f64(words, OFFSET_F64, end.pos as f64);
+                set_f64(words, LENGTH_F64, end.left as f64);
                 texts_value(env, &unpacker.texts)
             }
             Err(Stop::Grow(size)) => {

@@ -100,38 +100,68 @@ function createBuilder(binding) {
   resize(MIN_WORDS);
 
   /**
-   * Parses `bytes` from `start` onto the tape. Returns the message's status; its texts are kept for
-   * `build`.
+   * Parses `bytes` from `start` onto the tape, or a first part of them. Returns the status; the
+   * texts are kept for `build`.
    */
   function parse(bytes, options, maxDepth, mode, start) {
     T[tape.OPTIONS] = options;
     T[tape.MAX_DEPTH] = maxDepth;
+    return parsePart(bytes, mode, start, 0);
+  }
+
+  function parsePart(bytes, mode, start, left) {
     T[tape.MODE] = mode;
     F[tape.OFFSET_F64] = start;
+    F[tape.LENGTH_F64] = left;
     texts = native.parse(bytes);
     while (T[tape.STATUS] === tape.STATUS_GROW) {
       resize(F[tape.LENGTH_F64]);
       F[tape.OFFSET_F64] = start;
+      F[tape.LENGTH_F64] = left;
       texts = native.parse(bytes);
     }
+    nextText = 0;
     return T[tape.STATUS];
   }
 
-  /** Builds the value that the tape describes. */
-  function build(bytes, options, copies) {
+  /** Builds the value that the tape describes, and parses on where it is a part. */
+  function build(bytes, options, copies, mode) {
+    source = bytes;
+    copyBuffers = copies;
+    asMaps = (options & tape.OPT_MAPS_MAP) !== 0;
+    const more = T[tape.STATUS] === tape.STATUS_MORE;
+    const result = more ? parts(bytes, mode) : whole(T[tape.ROOT]);
+    release();
+    return result;
+  }
+
+  function whole(w) {
     if (T[tape.GENERATION] !== generation) {
       generation = T[tape.GENERATION];
       constructors = [];
       shapes = new Map();
     }
-    source = bytes;
-    copyBuffers = copies;
-    asMaps = (options & tape.OPT_MAPS_MAP) !== 0;
-    nextText = 0;
-    const root = T[tape.ROOT];
-    const result = T[tape.DEPTH] > RECURSION ? deep(root) : value(root);
-    release();
-    return result;
+    return T[tape.DEPTH] > RECURSION ? deep(w) : value(w);
+  }
+
+  /** A long array or a series of messages: undefined when a later part has a fault. */
+  function parts(bytes, mode) {
+    const isSeries = mode === tape.MODE_ALL;
+    const rest = mode === tape.MODE_ONE ? tape.MODE_REST_OF_ONE : tape.MODE_REST_OF_FROM;
+    let q = T[tape.ROOT] >>> TAG_BITS;
+    const total = isSeries ? MAX_PREALLOCATED + 1 : T[q] + F[tape.LENGTH_F64];
+    const all = total > MAX_PREALLOCATED ? [] : new Array(total);
+    let at = 0;
+    for (;;) {
+      const end = F[tape.OFFSET_F64];
+      const left = F[tape.LENGTH_F64];
+      const n = T[q];
+      for (let i = 1; i <= n; i++) all[at++] = whole(T[q + i]);
+      if (T[tape.STATUS] === tape.STATUS_OK) return all;
+      const status = parsePart(bytes, isSeries ? mode : rest, end, left);
+      if (status !== tape.STATUS_OK && status !== tape.STATUS_MORE) return undefined;
+      q = T[tape.ROOT] >>> TAG_BITS;
+    }
   }
 
   /** Lets go of the message, and of a tape that only an outlier needed. */
@@ -476,7 +506,9 @@ function createBuilder(binding) {
     release();
   }
 
-  return { build, end, faultOffset, forget, parse };
+  const status = () => T[tape.STATUS];
+
+  return { build, end, faultOffset, forget, parse, status };
 }
 
 module.exports = { createBuilder };

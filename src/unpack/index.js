@@ -29,13 +29,19 @@ function createUnpack(binding) {
       if (bytes.length === 0) return empty(mode);
       status = builder.parse(bytes, flags, maxDepth, mode, start);
     }
-    if (status !== tape.STATUS_OK) throw fault(status, builder.faultOffset());
+    if (status !== tape.STATUS_OK && status !== tape.STATUS_MORE) {
+      throw fault(status, builder.faultOffset());
+    }
+    let value;
     try {
-      return builder.build(bytes, flags, copies);
+      value = builder.build(bytes, flags, copies, mode);
     } catch (error) {
       builder.forget();
       throw asMsgpackError(error);
     }
+    // Of a long message a later part may turn out to be damaged.
+    if (builder.status() !== tape.STATUS_OK) throw fault(builder.status(), builder.faultOffset());
+    return value;
   }
 
   function unpack(bytes, options) {

@@ -96,6 +96,11 @@ struct Frame {
 /// A block's index has 28 bits.
 const MAX_WORDS: usize = 1 << 28;
 
+/// A root array of so many elements and more, and a series of messages, is handed over in parts of
+/// about so many words, so that a large message needs no large tape (`bench/` workload `users`).
+const LONG_ARRAY: usize = 256;
+const PART_WORDS: usize = 6 << 10;
+
 /// Positive fixints are copied so many at a time.
 const FIXINT_STEP: usize = 8;
 
@@ -117,6 +122,15 @@ struct Run<'a, S> {
     top: usize,
     options: Options,
     sink: &'a mut S,
+    /// Root values still to come, of a series or a long array; `None` for a single one.
+    roots_left: Option<usize>,
+}
+
+/// Where a parse ended.
+pub struct End {
+    pub pos: usize,
+    /// Root values that are left: elements of a long array, or any number other than 0 for a series.
+    pub left: usize,
 }
 
 enum Array {
@@ -145,16 +159,18 @@ impl Parser {
         self.values.forget_fresh();
     }
 
-    /// Parses from `start`; returns where the parse ended. The root's word is in the header block.
+    /// Parses from `start`, in the middle of an array with `left` more elements if the mode says so.
+    /// The root's word is in the header block.
     pub fn parse<S: TextSink>(
         &mut self,
         input: &[u8],
         start: usize,
+        left: usize,
         tape: &mut [i32],
         options: Options,
         sink: &mut S,
-    ) -> Result<usize, Stop> {
-        let result = self.parse_whole(input, start, tape, options, sink);
+    ) -> Result<End, Stop> {
+        let result = self.parse_whole(input, start, left, tape, options, sink);
         if result.is_err() {
             self.forget();
         }
@@ -166,10 +182,11 @@ impl Parser {
         &mut self,
         input: &[u8],
         start: usize,
+        left: usize,
         tape: &mut [i32],
         options: Options,
         sink: &mut S,
-    ) -> Result<usize, Stop> {
+    ) -> Result<End, Stop> {
         if self.trie.full {
             self.trie.clear();
         }
@@ -179,31 +196,56 @@ impl Parser {
         self.deepest = 0;
         self.stack.clear();
         self.roots.clear();
-        let mut run = Run { input, pos: start, tape, top: HEADER_WORDS as usize, options, sink };
+        let top = HEADER_WORDS as usize;
+        let mut run = Run { input, pos: start, tape, top, options, sink, roots_left: None };
         assert!(run.tape.len() > run.top);
-        self.run(&mut run)?;
+        match options.mode {
+            MODE_ALL => run.roots_left = Some(usize::MAX),
+            MODE_REST_OF_ONE | MODE_REST_OF_FROM => {
+                run.check_claim(start, left as u64)?;
+                run.roots_left = Some(left);
+            }
+            _ => run.roots_left = run.long_array()?,
+        }
+        if options.mode != MODE_ALL && run.roots_left.is_some() {
+            // The array itself is one level.
+            if options.max_depth == 0 {
+                return Err(Fault::at(FAULT_DEPTH, start).into());
+            }
+            run.options.max_depth -= 1;
+        }
+        if options.mode != MODE_ALL || start < input.len() {
+            self.run(&mut run)?;
+        }
         self.texts.finish(run.sink)?;
-        if options.mode == MODE_ALL {
+        let mut left = 0;
+        if let Some(roots_left) = run.roots_left {
             run.need(1 + self.roots.len())?;
             let block = run.top;
+            run.top += 1 + self.roots.len();
             run.tape[block] = self.roots.len() as i32;
-            run.tape[block + 1..=block + self.roots.len()].copy_from_slice(&self.roots);
+            run.tape[block + 1..run.top].copy_from_slice(&self.roots);
             run.tape[ROOT as usize] = word(block, U_ARRAY);
-        } else if options.mode == MODE_ONE && run.pos < input.len() {
+            left = if options.mode == MODE_ALL { input.len() - run.pos } else { roots_left };
+        }
+        let strict = matches!(options.mode, MODE_ONE | MODE_REST_OF_ONE);
+        if strict && left == 0 && run.pos < input.len() {
             return Err(Fault::at(FAULT_EXTRA_BYTES, run.pos).into());
         }
         run.tape[USED as usize] = run.top as i32;
         run.tape[DEPTH as usize] = self.deepest as i32;
-        Ok(run.pos)
+        Ok(End { pos: run.pos, left })
     }
 
     #[inline(always)]
     fn run<S: TextSink>(&mut self, run: &mut Run<S>) -> Result<(), Stop> {
-        if run.options.mode == MODE_ALL && run.pos == run.input.len() {
-            return Ok(());
-        }
         let home = ROOT as u32;
-        let mut f = Frame { left: 0, slot: 0, block: 0, home, node: BOTTOM, owed: 0 };
+        // Elements of a long array that are still to come owe their bytes too.
+        let owed = match run.options.mode {
+            MODE_ALL => 0,
+            _ => run.roots_left.map_or(0, |left| left.saturating_sub(1) as u64),
+        };
+        let mut f = Frame { left: 0, slot: 0, block: 0, home, node: BOTTOM, owed };
         let mut slot = ROOT as usize;
         'values: loop {
             // One value, whose word goes to `slot`.
@@ -338,9 +380,17 @@ impl Parser {
                     run.set(f.block as usize, f.node as i32);
                 }
                 if f.node == BOTTOM {
-                    if run.options.mode == MODE_ALL {
+                    if let Some(left) = &mut run.roots_left {
+                        *left -= 1;
+                        let more = match run.options.mode {
+                            MODE_ALL => run.pos < run.input.len(),
+                            _ => *left > 0,
+                        };
+                        if run.options.mode != MODE_ALL {
+                            f.owed = left.saturating_sub(1) as u64;
+                        }
                         self.roots.push(run.tape[ROOT as usize]);
-                        if run.pos < run.input.len() {
+                        if more && run.top + self.roots.len() < PART_WORDS {
                             break;
                         }
                     }
@@ -608,7 +658,8 @@ impl<'a, S> Run<'a, S> {
     fn grow(&self, words: usize) -> Stop {
         let needed = self.top + words;
         let density = needed as f64 / (self.pos.max(1)) as f64;
-        let estimate = (density * self.input.len() as f64 * 1.1) as usize;
+        let whole = if self.roots_left.is_some() { 0.0 } else { self.input.len() as f64 * 1.1 };
+        let estimate = (density * whole) as usize;
         let most = (3 * self.input.len() + 64).max(needed);
         let words = estimate.max(2 * self.tape.len()).max(needed).min(most);
         if words > MAX_WORDS {
@@ -629,6 +680,29 @@ impl<'a, S> Run<'a, S> {
     #[inline(always)]
     fn check_claim(&self, at: usize, owed: u64) -> Result<(), Stop> {
         if owed > (self.input.len() - self.pos) as u64 { Err(self.truncated(at)) } else { Ok(()) }
+    }
+
+    /// Reads the header of a root that is an array so long that it is handed over in parts; leaves
+    /// anything else, numbers among them, alone.
+    fn long_array(&mut self) -> Result<Option<usize>, Stop> {
+        let at = self.pos;
+        let len = match self.input.get(at) {
+            Some(&wire::ARRAY16) => 2,
+            Some(&wire::ARRAY32) => 4,
+            _ => return Ok(None),
+        };
+        self.pos += 1;
+        let n = self.length(at, len)?;
+        let numbers = matches!(
+            self.input.get(self.pos),
+            Some(0x00..=0x7f | wire::NEGATIVE_FIXINT..=0xff | wire::FLOAT32..=wire::INT64)
+        );
+        if n < LONG_ARRAY || numbers {
+            self.pos = at;
+            return Ok(None);
+        }
+        self.check_claim(at, n as u64)?;
+        Ok(Some(n))
     }
 
     /// A big-endian length of 1, 2 or 4 bytes at `pos`; `at` is where its marker was.
