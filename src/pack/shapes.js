@@ -10,6 +10,10 @@ const MAX_KEYS = 128;
 /** Longer keys are not worth remembering. */
 const MAX_KEY_UNITS = 255;
 const MAX_NODES = 8192;
+/** UTF-16 units of all keys of all shapes, each of which has its own encoded. */
+const MAX_UNITS = 1 << 20;
+/** Keys in all that walkers are compiled for, until the shapes start anew. */
+const MAX_COMPILED_KEYS = 1 << 15;
 /** A node with this many children stands where keys are data; the root is where shapes part. */
 const MAX_CHILDREN = 64;
 const MAX_ROOT_CHILDREN = 2048;
@@ -74,8 +78,10 @@ class Shapes {
     this.site = site;
     this.root = new Node();
     this.nodes = 1;
+    this.units = 0;
     this.full = false;
     this.objects = 0;
+    this.compiledKeys = 0;
   }
 
   /** The shape of an object with these keys, or null when it is none to remember. */
@@ -98,7 +104,10 @@ class Shapes {
     const share = (this.objects - shape.since) | 0;
     shape.seen = 0;
     shape.since = this.objects;
-    return share <= COMPILE_AFTER * COMPILE_SHARE;
+    if (share > COMPILE_AFTER * COMPILE_SHARE || this.compiledKeys > MAX_COMPILED_KEYS)
+      return false;
+    this.compiledKeys += shape.keys.length;
+    return true;
   }
 
   /** The child of `node` for `key`; null when these keys are none to remember. */
@@ -123,6 +132,11 @@ class Shapes {
   }
 
   define(node, keys) {
+    for (const key of keys) this.units += key.length;
+    if (this.units > MAX_UNITS) {
+      this.full = true;
+      return null;
+    }
     node.shape = new Shape(this.native.defineShape(keys), keys, this.site);
     return node.shape;
   }
@@ -132,7 +146,9 @@ class Shapes {
     this.native.clearShapes();
     this.root = new Node();
     this.nodes = 1;
+    this.units = 0;
     this.full = false;
+    this.compiledKeys = 0;
   }
 }
 

@@ -105,8 +105,12 @@ unsafe extern "C" fn parse(env: napi_env, info: napi_callback_info) -> napi_valu
         let mode = words[MODE as usize];
         let max_depth = words[tape::MAX_DEPTH as usize] as usize;
         let options = Options::from_bits(words[OPTIONS as usize], max_depth, mode);
-        let start = (f64_at(words, OFFSET_F64) as usize).min(input.len());
-        let left = f64_at(words, LENGTH_F64) as usize;
+        let (start, left) = if mode == MODE_ONE {
+            (0, 0)
+        } else {
+            let start = f64_at(words, OFFSET_F64) as usize;
+            (start.min(input.len()), f64_at(words, LENGTH_F64) as usize)
+        };
         unpacker.texts.clear();
         let mut sink = JsTexts { env, texts: &mut unpacker.texts };
         let outcome = unpacker.parser.parse(input, start, left, words, options, &mut sink);

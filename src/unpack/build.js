@@ -24,7 +24,9 @@ const LENGTH_MASK = (1 << STR_LENGTH_BITS) - 1;
 const OFFSET_SHIFT = TAG_BITS + STR_LENGTH_BITS;
 
 /** Objects of a shape before a constructor is compiled for it (`bench/` workload `shapes`). */
-const COMPILE_AFTER = 4;
+const COMPILE_AFTER = 16;
+/** Keys in all that constructors are compiled for, until the shapes start anew. */
+const MAX_COMPILED_KEYS = 1 << 15;
 /** Objects with more keys are made as hash tables from the start. */
 const DICTIONARY = 128;
 /** `new Array(n)` above this makes a dictionary; such an array grows instead. */
@@ -85,6 +87,7 @@ function createBuilder(binding) {
   /** By shape id: a compiled constructor, or `construct`, which counts up to one. */
   let constructors = [];
   let shapes = new Map();
+  let compiledKeys = 0;
 
   function resize(size) {
     const memory = new ArrayBuffer(8 * Math.ceil(size / 2));
@@ -111,26 +114,34 @@ function createBuilder(binding) {
 
   function parsePart(bytes, mode, start, left) {
     T[tape.MODE] = mode;
-    F[tape.OFFSET_F64] = start;
-    F[tape.LENGTH_F64] = left;
-    texts = native.parse(bytes);
-    while (T[tape.STATUS] === tape.STATUS_GROW) {
-      resize(F[tape.LENGTH_F64]);
+    if (mode !== tape.MODE_ONE) {
       F[tape.OFFSET_F64] = start;
       F[tape.LENGTH_F64] = left;
-      texts = native.parse(bytes);
     }
+    texts = native.parse(bytes);
     nextText = 0;
-    return T[tape.STATUS];
+    const status = T[tape.STATUS];
+    if (status !== tape.STATUS_GROW) return status;
+    resize(F[tape.LENGTH_F64]);
+    return parsePart(bytes, mode, start, left);
   }
 
-  /** Builds the value that the tape describes, and parses on where it is a part. */
-  function build(bytes, options, copies, mode) {
+  /** Builds the value that the tape describes. */
+  function build(bytes, options, copies) {
     source = bytes;
     copyBuffers = copies;
     asMaps = (options & tape.OPT_MAPS_MAP) !== 0;
-    const more = T[tape.STATUS] === tape.STATUS_MORE;
-    const result = more ? parts(bytes, mode) : whole(T[tape.ROOT]);
+    const result = whole(T[tape.ROOT]);
+    release();
+    return result;
+  }
+
+  /** Builds what the tape describes a first part of, and parses on. */
+  function buildParts(bytes, options, copies, mode) {
+    source = bytes;
+    copyBuffers = copies;
+    asMaps = (options & tape.OPT_MAPS_MAP) !== 0;
+    const result = parts(bytes, mode);
     release();
     return result;
   }
@@ -140,6 +151,7 @@ function createBuilder(binding) {
       generation = T[tape.GENERATION];
       constructors = [];
       shapes = new Map();
+      compiledKeys = 0;
     }
     return T[tape.DEPTH] > RECURSION ? deep(w) : value(w);
   }
@@ -357,7 +369,8 @@ function createBuilder(binding) {
   /** An object of a shape that has no constructor yet. */
   function construct(id, q) {
     const shape = shapeOf(id);
-    if (canCompile && ++shape.seen >= COMPILE_AFTER) {
+    if (canCompile && ++shape.seen >= COMPILE_AFTER && compiledKeys < MAX_COMPILED_KEYS) {
+      compiledKeys += shape.keys.length;
       const examples = T.subarray(q, q + shape.keys.length);
       const compiled = compileConstructor(shape.keys, examples, { known, object, value });
       while (constructors.length <= id) constructors.push(undefined);
@@ -508,7 +521,7 @@ function createBuilder(binding) {
 
   const status = () => T[tape.STATUS];
 
-  return { build, end, faultOffset, forget, parse, status };
+  return { build, buildParts, end, faultOffset, forget, parse, status };
 }
 
 module.exports = { createBuilder };

@@ -29,19 +29,19 @@ function createUnpack(binding) {
       if (bytes.length === 0) return empty(mode);
       status = builder.parse(bytes, flags, maxDepth, mode, start);
     }
-    if (status !== tape.STATUS_OK && status !== tape.STATUS_MORE) {
-      throw fault(status, builder.faultOffset());
-    }
-    let value;
     try {
-      value = builder.build(bytes, flags, copies, mode);
+      if (status === tape.STATUS_OK) return builder.build(bytes, flags, copies);
+      if (status === tape.STATUS_MORE) {
+        const value = builder.buildParts(bytes, flags, copies, mode);
+        status = builder.status();
+        if (status === tape.STATUS_OK) return value;
+      }
     } catch (error) {
       builder.forget();
       throw asMsgpackError(error);
     }
-    // Of a long message a later part may turn out to be damaged.
-    if (builder.status() !== tape.STATUS_OK) throw fault(builder.status(), builder.faultOffset());
-    return value;
+    // The message is damaged, or a later part of it.
+    throw fault(status, builder.faultOffset());
   }
 
   function unpack(bytes, options) {
