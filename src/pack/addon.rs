@@ -49,7 +49,10 @@ struct Scratch {
 
 type Shared = RefCell<Packer>;
 
-pub unsafe extern "C" fn create_packer(env: napi_env, info: napi_callback_info) -> napi_value {
+pub(crate) unsafe extern "C" fn create_packer(
+    env: napi_env,
+    info: napi_callback_info,
+) -> napi_value {
     fn body(_: &(), env: napi_env, [tape]: [napi_value; 1]) -> Result<napi_value> {
         // SAFETY: JavaScript passes a fresh ArrayBuffer, which it holds and never detaches.
         let (tape, len) = unsafe { array_buffer(env, tape)? };

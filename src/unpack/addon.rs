@@ -23,7 +23,10 @@ struct Unpacker {
 type Shared = RefCell<Unpacker>;
 
 /// `createParser()` → `{ parse, setTape, shapeKeys, forget }`: a parser with a state of its own.
-pub unsafe extern "C" fn create_parser(env: napi_env, info: napi_callback_info) -> napi_value {
+pub(crate) unsafe extern "C" fn create_parser(
+    env: napi_env,
+    info: napi_callback_info,
+) -> napi_value {
     fn body(_: &(), env: napi_env, []: [napi_value; 0]) -> Result<napi_value> {
         let shared = Rc::new(RefCell::new(Unpacker {
             tape: null_mut(),

@@ -574,7 +574,8 @@ impl Parser {
         }
         if len <= MAX_SHARED_BYTES {
             let start = run.input[from..].as_ptr();
-            if let Some(word) = self.texts.push_ascii(start, len, readable, run.sink)? {
+            // SAFETY: `readable` bytes are left of the input, `len` at least.
+            if let Some(word) = unsafe { self.texts.push_ascii(start, len, readable, run.sink)? } {
                 return Ok(word);
             }
         }

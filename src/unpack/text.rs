@@ -41,8 +41,11 @@ impl Texts {
 
     /// Adds a string of 1 to [`MAX_SHARED_BYTES`] bytes; `readable` says how many bytes can be read
     /// from its start. Returns its word, or `None` when the bytes are not ASCII.
+    ///
+    /// # Safety
+    /// `from` is readable for `readable` bytes, and those are at least `len`.
     #[inline(always)]
-    pub fn push_ascii(
+    pub unsafe fn push_ascii(
         &mut self,
         from: *const u8,
         len: usize,
