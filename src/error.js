@@ -1,5 +1,7 @@
 'use strict';
 
+const { inspect } = require('node:util');
+
 /**
  * What `pack` and `unpack` throw. `code` is stable; `offset` (unpack) is the byte of the input at
  * fault, `path` (pack) the place in the value.
@@ -20,7 +22,7 @@ Object.defineProperty(MsgpackError.prototype, 'name', {
 
 /** An option with a value that it does not take, as Node reports it. */
 function invalidOption(name, value, expected) {
-  const shown = typeof value === 'string' ? `'${value}'` : String(value);
+  const shown = inspect(value, { depth: 0 });
   const error = new TypeError(`The option '${name}' must be ${expected}. Received ${shown}`);
   error.code = 'ERR_INVALID_ARG_VALUE';
   return error;

@@ -20,12 +20,12 @@ class Ext {
     this.type = type;
     this.data = data;
   }
-
-  /** Whether `value` is an Ext, of this copy of the package or another. */
-  static isExt(value) {
-    return value[brand] === true;
-  }
 }
 Object.defineProperty(Ext.prototype, brand, { value: true });
 
-module.exports = { Ext };
+/** Whether `value` is an Ext, of this copy of the package or another. */
+function isExt(value) {
+  return value[brand] === true;
+}
+
+module.exports = { Ext, isExt };

@@ -4,14 +4,18 @@ const { invalidOption } = require('./error');
 
 /** Containers within containers, both ways: whatever packs, unpacks. */
 const DEFAULT_MAX_DEPTH = 1000;
-const MAX_MAX_DEPTH = 2 ** 31 - 1;
+/** More than this is no limit but a way to run out of memory. */
+const MAX_MAX_DEPTH = 1_000_000;
 
 function checkMaxDepth(maxDepth = DEFAULT_MAX_DEPTH) {
-  if (maxDepth === Infinity) return MAX_MAX_DEPTH;
-  if (!Number.isInteger(maxDepth) || maxDepth < 1 || maxDepth > MAX_MAX_DEPTH) {
-    throw invalidOption('maxDepth', maxDepth, 'an integer of at least 1');
+  if (maxDepth !== Infinity && (!Number.isInteger(maxDepth) || maxDepth < 1)) {
+    throw invalidOption('maxDepth', maxDepth, 'an integer of at least 1, or Infinity');
   }
-  return maxDepth;
+  return Math.min(maxDepth, MAX_MAX_DEPTH);
 }
 
-module.exports = { DEFAULT_MAX_DEPTH, checkMaxDepth };
+function checkOptions(options) {
+  if (typeof options !== 'object') throw invalidOption('options', options, 'an object');
+}
+
+module.exports = { DEFAULT_MAX_DEPTH, checkMaxDepth, checkOptions };

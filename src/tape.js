@@ -15,7 +15,6 @@ module.exports = {
   DEEP_ROOM: 7,
   MODE: 6,
   GENERATION: 7,
-  TEXTS: 8,
   ROOT: 9,
   LENGTH_F64: 5,
   OFFSET_F64: 6,

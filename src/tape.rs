@@ -37,8 +37,6 @@ layout! {
     MODE = 6;
     /// Unpack, out: changes whenever shape ids start anew.
     GENERATION = 7;
-    /// Unpack, out: how many strings and blocks of text the message has.
-    TEXTS = 8;
     /// Unpack, out: the word of the root value.
     ROOT = 9;
     /// Out, a double at this index: bytes of the result, or the offset of a fault.

@@ -37,12 +37,12 @@ class Timestamp {
   toDate() {
     return new Date(Number(this.seconds) * 1000 + Math.floor(this.nanoseconds / 1e6));
   }
-
-  /** Whether `value` is a Timestamp, of this copy of the package or another. */
-  static isTimestamp(value) {
-    return value[brand] === true;
-  }
 }
 Object.defineProperty(Timestamp.prototype, brand, { value: true });
 
-module.exports = { Timestamp };
+/** Whether `value` is a Timestamp, of this copy of the package or another. */
+function isTimestamp(value) {
+  return value[brand] === true;
+}
+
+module.exports = { Timestamp, isTimestamp };

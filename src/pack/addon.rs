@@ -19,7 +19,7 @@ use crate::tape::*;
 const SHORT_ROPE_UNITS: usize = 1024;
 
 /// A rope that was not ASCII says that the next ones are not either: V8 takes 50 times as long to
-/// write such a text as UTF-8 as an ASCII one (`bench/` workload `cyrillic`).
+/// write such a text as UTF-8 as an ASCII one (`bench/` workload `unicode`).
 const WIDE_ROPES: u32 = 16;
 
 /// Scratch above this is given back after the message that needed it.
@@ -103,7 +103,8 @@ unsafe extern "C" fn encode(env: napi_env, info: napi_callback_info) -> napi_val
             packer.encoder.float32 = header[OPTIONS as usize] & OPT_FLOAT32 != 0;
             let (slab, len) = packer.slabs[usize::from(header[SLAB as usize] != 0)];
             let at = (header[SLAB_AT as usize] as usize).min(len);
-            // SAFETY: JavaScript holds the slab, and `at` lies inside it.
+            // SAFETY: JavaScript holds the slab, has just seen that it is not detached, and `at`
+            // lies inside it; nothing is written there after this call.
             unsafe { packer.encoder.out.start(slab.wrapping_add(at), len - at) };
         }
         let end = (header[END as usize] - HEADER_WORDS) as usize;
@@ -113,10 +114,16 @@ unsafe extern "C" fn encode(env: napi_env, info: napi_callback_info) -> napi_val
         let mut js = JsRefs { env, refs };
         let result = packer.encoder.run(words, &packer.shapes, &mut text, &mut js);
         packer.scratch.trim();
-        let length = packer.encoder.out.len();
+        let done = result.is_ok() && packer.encoder.done();
+        let in_slab = done && packer.encoder.out.in_slab();
+        if !in_slab {
+            // What is not complete by now is not there when JavaScript has run: user code can take
+            // the slab away, and a result is taken to where the slab goes on.
+            packer.encoder.out.leave_slab(0);
+        }
+        let length = packer.encoder.out.result_len();
         match result {
             Ok(()) => {
-                let in_slab = packer.encoder.done() && packer.encoder.out.in_slab();
                 header[STATUS as usize] = if in_slab { STATUS_IN_SLAB } else { STATUS_OK };
                 if in_slab {
                     packer.started = false;
@@ -277,6 +284,15 @@ impl Refs for JsRefs {
         Ok(())
     }
 
+    fn check(&mut self, index: u32, len: usize) -> std::result::Result<(), Fault> {
+        let value = self.get(index)?;
+        // SAFETY: only the length is looked at.
+        match unsafe { bytes(self.env, value) } {
+            Some(bytes) if bytes.len() == len => Ok(()),
+            _ => Err(Fault::at(FAULT_CHANGED, 0)),
+        }
+    }
+
     fn string(
         &mut self,
         index: u32,
@@ -311,24 +327,41 @@ unsafe extern "C" fn take(env: napi_env, info: napi_callback_info) -> napi_value
                 null_mut(),
             )
         })?;
-        if !packer.encoder.done() || len != packer.encoder.out.len() {
+        if !packer.encoder.done() || len != packer.encoder.out.result_len() {
             return Err(Error::from_reason("the result's length"));
         }
         let out = &mut packer.encoder.out;
-        let mut to = data.cast::<u8>();
+        let target = data.cast::<u8>();
+        let mut to = target;
         let mut put = |bytes: &[u8]| {
-            // SAFETY: the pieces add up to `len`, as `Out` counts them. They may lie in the target
-            // itself (packing a value that holds it), hence `copy`.
+            // SAFETY: the pieces add up to `len`, as `Out` counts them, and none lies in the target:
+            // what was written is our own, and the others are looked at below.
             unsafe {
-                std::ptr::copy(bytes.as_ptr(), to, bytes.len());
+                std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len());
                 to = to.add(bytes.len());
             }
         };
+        // A value may hold pieces of the very memory that it is packed into.
+        let in_target = |bytes: &[u8]| {
+            let (start, end) = (target.addr(), target.addr() + len);
+            bytes.as_ptr().addr() < end && start < bytes.as_ptr().addr() + bytes.len()
+        };
+        let mut moved = Vec::new();
+        for splice in &out.splices {
+            let value = JsRefs { env, refs }.get(splice.reference);
+            // SAFETY: copied at once, if at all.
+            let bytes = value.ok().and_then(|value| unsafe { bytes(env, value) });
+            moved.push(bytes.filter(|bytes| in_target(bytes)).map(<[u8]>::to_vec));
+        }
         let written = out.written();
         let mut from = 0;
-        for splice in &out.splices {
+        for (splice, moved) in out.splices.iter().zip(&moved) {
             put(&written[from..splice.at]);
             from = splice.at;
+            if let Some(bytes) = moved.as_deref().filter(|bytes| bytes.len() == splice.len) {
+                put(bytes);
+                continue;
+            }
             let value = JsRefs { env, refs }.get(splice.reference);
             // SAFETY: copied at once.
             let bytes = value.ok().and_then(|value| unsafe { bytes(env, value) });
@@ -356,7 +389,7 @@ unsafe extern "C" fn set_slab(env: napi_env, info: napi_callback_info) -> napi_v
         let mut index = 0;
         // SAFETY: Node checks the type.
         check(unsafe { sys::napi_get_value_uint32(env, which, &mut index) })?;
-        // SAFETY: JavaScript holds the slab until it sets another, and never detaches it.
+        // SAFETY: JavaScript says in each call of `encode` how much of the slab there is to write.
         packer.slabs[usize::from(index != 0)] = unsafe { array_buffer(env, slab)? };
         Ok(null_mut())
     }
@@ -364,7 +397,7 @@ unsafe extern "C" fn set_slab(env: napi_env, info: napi_callback_info) -> napi_v
     unsafe { call(env, info, body) }
 }
 
-/// `defineShape(keys, count)` → id.
+/// `defineShape(keys)` → id.
 unsafe extern "C" fn define_shape(env: napi_env, info: napi_callback_info) -> napi_value {
     fn body(shared: &Shared, env: napi_env, [keys]: [napi_value; 1]) -> Result<napi_value> {
         let mut count = 0;

@@ -67,14 +67,17 @@ function field(key, example, i) {
   }
 }
 
-/** Checks that the keys of `v` are the expected ones, in order. */
+/**
+ * Checks that the keys of `v` are the expected ones, in order. The loop goes through inherited keys
+ * too: it is for objects that inherit none.
+ */
 function checkLoop(n) {
   return `let i = 0;
         for (const key in v) if (key !== keys[i++]) return other(v, p, room, hole, site);
         if (i !== ${n}) return other(v, p, room, hole, site);`;
 }
 
-/** The same for an object with index keys, which V8 lists faster than it goes through them. */
+/** The same for any object; with index keys, which V8 lists faster than it goes through them, too. */
 const checkList = `const own = keysOf(v);
         if (own.length !== keys.length - 1) return other(v, p, room, hole, site);
         for (let i = 0; i < own.length; i++) {
@@ -83,13 +86,14 @@ const checkList = `const own = keysOf(v);
 
 /**
  * Compiles the walkers of `shape`, guessing the types of the values in `examples`: `body` packs an
- * object of that shape, `walkOf(proto)` makes a function that checks first that it is one.
+ * object of that shape, `walkPlain` checks first that it is one, `walkOf(proto)` makes a function that
+ * does so for objects with another prototype than Object's.
  */
 function compileWalker(shape, examples, env) {
   const { keys, id } = shape;
   const source = `'use strict';
-    const { T, F, LIMIT, LONG, add, array, deep, flush, isArray, keysOf, other, prototypeOf,
-      value } = env;
+    const { T, F, LIMIT, LONG, add, array, deep, flush, isArray, keysOf, other, plain,
+      prototypeOf, value } = env;
     ${keys.map((_, i) => `const s${i} = sites[${i}];`).join('\n')}
     function body(v, p, room) {
       if (room <= T[${DEEP_ROOM}]) return deep(v, p, room);
@@ -101,16 +105,21 @@ function compileWalker(shape, examples, env) {
       add(text);
       return p > LIMIT ? flush(p) : p;
     }
+    function walkPlain(v, p, room, hole, site) {
+      if (v.toJSON !== undefined || prototypeOf(v) !== plain) return other(v, p, room, hole, site);
+      ${shape.hasIndex ? checkList : checkLoop(keys.length)}
+      return body(v, p, room);
+    }
     function walkOf(proto) {
       return function walk(v, p, room, hole, site) {
         if (v.toJSON !== undefined || prototypeOf(v) !== proto) {
           return other(v, p, room, hole, site);
         }
-        ${shape.hasIndex ? checkList : checkLoop(keys.length)}
+        ${checkList}
         return body(v, p, room);
       };
     }
-    return { body, walkOf };`;
+    return { body, walkOf, walkPlain };`;
   // One slot more than there are keys: the check of an object with more of them stays in bounds.
   const expected = [...keys, null];
   const make = new Function('env', 'keys', 'sites', source);

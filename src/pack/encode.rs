@@ -11,6 +11,8 @@ use crate::wire::{self, MAX_SAFE_INTEGER, NEGATIVE_FORMS, UNSIGNED_FORMS};
 pub trait Refs {
     /// Appends `len` bytes of buffer `index`, or fails when it has another length by now.
     fn bytes(&mut self, index: u32, len: usize, out: &mut Out) -> Result<(), Fault>;
+    /// Fails when buffer `index` has another length than `len` by now.
+    fn check(&mut self, index: u32, len: usize) -> Result<(), Fault>;
     /// Appends string `index` of `units` UTF-16 units, header included.
     fn string(
         &mut self,
@@ -151,15 +153,14 @@ impl Encoder {
             i += 1;
             let key_at = self.out.pos;
             if f.end_key < MAP {
-                let key = shapes.encoded(f.end_key - f.left);
-                let len = key.len();
+                let (key, len) = shapes.padded(f.end_key - f.left);
                 self.out.reserve(len + KEY_PADDING + SCALAR_ROOM);
                 // SAFETY: room was made; a key can be read for KEY_PADDING bytes from its start.
                 unsafe {
                     if len <= KEY_PADDING {
-                        std::ptr::copy_nonoverlapping(key.as_ptr(), self.out.tail(), KEY_PADDING);
+                        std::ptr::copy_nonoverlapping(key, self.out.tail(), KEY_PADDING);
                     } else {
-                        std::ptr::copy_nonoverlapping(key.as_ptr(), self.out.tail(), len);
+                        std::ptr::copy_nonoverlapping(key, self.out.tail(), len);
                     }
                 }
                 self.out.pos += len;
@@ -360,6 +361,7 @@ impl Encoder {
 
     fn put_ref(&mut self, index: u32, len: usize, refs: &mut impl Refs) -> Result<(), Fault> {
         if len >= SPLICE_BYTES {
+            refs.check(index, len)?;
             self.out.splice(index, len);
             Ok(())
         } else {

@@ -7,20 +7,20 @@ const { markAsUntransferable } = require('node:worker_threads');
 const tape = require('../tape');
 const { MsgpackError, invalidOption } = require('../error');
 const { FastBuffer } = require('../fast-buffer');
-const { DEFAULT_MAX_DEPTH, checkMaxDepth } = require('../limits');
+const { DEFAULT_MAX_DEPTH, checkMaxDepth, checkOptions } = require('../limits');
 const { UNDEFINED_MODES, createWalker } = require('./walk');
 
 /** Small results are slices of a slab; its size bounds what one of them keeps alive. */
 const SMALL_SLAB = 16 << 10;
 const SMALL_RESULT = 2 << 10;
 /** Larger ones share a larger slab, up to the size that is worth an allocation of its own. */
-const LARGE_SLAB = 256 << 10;
-const LARGE_RESULT = 64 << 10;
+const LARGE_SLAB = 128 << 10;
+const LARGE_RESULT = 32 << 10;
 /** Results are aligned as an allocation of their own would be. */
 const ALIGN = 8;
 
 /** Walkers for packs within packs; more than this many are not kept. */
-const MAX_SPARE = 4;
+const MAX_SPARE = 16;
 
 /** A piece of memory that several results share, one behind the other. */
 class Slab {
@@ -31,16 +31,28 @@ class Slab {
     /** A slab with less than this left is given up. */
     this.reserve = reserve;
     this.memory = null;
+    this.view = new Uint8Array(0);
     this.at = bytes;
   }
 
   renew() {
     // Not zeroed: all that a result shows of it has been written.
-    this.memory = Buffer.allocUnsafeSlow(this.bytes).buffer;
+    this.view = Buffer.allocUnsafeSlow(this.bytes);
+    this.memory = this.view.buffer;
     // Transferring one result would detach the others.
     markAsUntransferable(this.memory);
     this.native.setSlab(this.which, this.memory);
     this.at = 0;
+  }
+
+  /** Makes sure that a result fits. A slab may have been detached through a result's `buffer`. */
+  prepare() {
+    if (this.at > this.bytes - this.reserve || this.view.length === 0) this.renew();
+  }
+
+  /** Where the next result goes; nowhere if the slab is gone meanwhile. */
+  offset() {
+    return this.view.length === 0 ? this.bytes : this.at;
   }
 
   /** The next `length` bytes. */
@@ -63,14 +75,13 @@ function createPacker(binding, careful) {
   function pack(x, options, maxDepth, undefinedMode) {
     busy = true;
     try {
-      if (slab.at > slab.bytes - slab.reserve) slab.renew();
+      slab.prepare();
       T[tape.SLAB] = slab.which;
-      T[tape.SLAB_AT] = slab.at;
-      walker.walk(x, options, maxDepth, undefinedMode);
+      walker.walk(x, options, maxDepth, undefinedMode, slab);
       return result(F[tape.LENGTH_F64]);
     } catch (error) {
       walker.reset();
-      throw asMsgpackError(error);
+      throw error;
     } finally {
       busy = false;
     }
@@ -85,14 +96,14 @@ function createPacker(binding, careful) {
       if (length > SMALL_RESULT) return large.slice(length);
       // A small result must not keep a large slab alive.
       slab = small;
-      if (small.at > SMALL_SLAB - SMALL_RESULT) small.renew();
+      small.prepare();
       const copy = small.slice(length);
       copy.set(new Uint8Array(large.memory, large.at, length));
       return copy;
     }
     if (length > LARGE_RESULT) return take(allocate(length));
     slab = large;
-    if (large.at > LARGE_SLAB - LARGE_RESULT) large.renew();
+    large.prepare();
     return take(large.slice(length));
   }
 
@@ -118,9 +129,7 @@ function createPacker(binding, careful) {
     busy = true;
     try {
       // No slab: the message waits in the addon's memory until its length is known.
-      T[tape.SLAB] = 0;
-      T[tape.SLAB_AT] = SMALL_SLAB;
-      walker.walk(x, options, maxDepth, undefinedMode);
+      walker.walk(x, options, maxDepth, undefinedMode, null);
       const length = F[tape.LENGTH_F64];
       if (length > target.byteLength - offset) {
         throw new MsgpackError(
@@ -132,24 +141,13 @@ function createPacker(binding, careful) {
       return offset + length;
     } catch (error) {
       walker.reset();
-      throw asMsgpackError(error);
+      throw error;
     } finally {
       busy = false;
     }
   }
 
   return { isBusy: () => busy, pack, packInto };
-}
-
-/** A walk deeper than the stack is too deep, whatever maxDepth allows. */
-function asMsgpackError(error) {
-  if (error instanceof RangeError && error.message === 'Maximum call stack size exceeded') {
-    return new MsgpackError('ERR_MSGPACK_DEPTH', 'Nested deeper than the call stack', {
-      path: '$',
-      cause: error,
-    });
-  }
-  return error;
 }
 
 /** Whether for…in finds more than own keys: somebody has extended Object.prototype. */
@@ -187,7 +185,6 @@ function createPack(binding) {
     if (options !== undefined && options !== null) {
       ({ flags, maxDepth, undefinedMode } = readOptions(options));
     }
-    if (typeof value === 'function' || typeof value === 'symbol') throw unsupported(value);
     if (isPolluted()) return withCareful('pack', value, flags, maxDepth, undefinedMode);
     if (main.isBusy()) return withSpare('pack', value, flags, maxDepth, undefinedMode);
     return main.pack(value, flags, maxDepth, undefinedMode);
@@ -195,7 +192,6 @@ function createPack(binding) {
 
   function packInto(value, target, offset = 0, options = undefined) {
     const { flags, maxDepth, undefinedMode } = readOptions(options ?? {});
-    if (typeof value === 'function' || typeof value === 'symbol') throw unsupported(value);
     if (!ArrayBuffer.isView(target)) {
       throw new MsgpackError(
         'ERR_MSGPACK_INVALID_INPUT',
@@ -213,15 +209,11 @@ function createPack(binding) {
   return { pack, packInto };
 }
 
-function unsupported(value) {
-  return new MsgpackError('ERR_MSGPACK_UNSUPPORTED_TYPE', `Cannot pack a ${typeof value} at $`, {
-    path: '$',
-  });
-}
-
-function readOptions({ float32 = false, maxDepth, undefinedAs = 'omit' }) {
+function readOptions(options) {
+  checkOptions(options);
+  const { float32 = false, maxDepth, undefinedAs = 'omit' } = options;
   if (typeof float32 !== 'boolean') throw invalidOption('float32', float32, 'a boolean');
-  if (!Object.hasOwn(UNDEFINED_MODES, undefinedAs)) {
+  if (typeof undefinedAs !== 'string' || !Object.hasOwn(UNDEFINED_MODES, undefinedAs)) {
     throw invalidOption('undefinedAs', undefinedAs, "'omit', 'nil' or 'throw'");
   }
   return {

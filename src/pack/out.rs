@@ -41,7 +41,8 @@ impl Out {
     /// Starts a message whose first `cap` bytes may go to `ptr`.
     ///
     /// # Safety
-    /// `ptr` must be valid for writes of `cap` bytes until the message is taken or reset.
+    /// `ptr` must be valid for writes of `cap` bytes until `leave_slab`, or for as long as anything
+    /// is written.
     pub unsafe fn start(&mut self, ptr: *mut u8, cap: usize) {
         self.splices.clear();
         self.spliced = 0;
@@ -75,12 +76,8 @@ impl Out {
     }
 
     /// Bytes of the result, splices included.
-    pub fn len(&self) -> usize {
+    pub fn result_len(&self) -> usize {
         self.pos + self.spliced
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     /// The bytes written so far, without the splices.
@@ -102,17 +99,23 @@ impl Out {
         }
     }
 
+    /// Moves what is in the slab to memory of our own, with room for `n` more bytes.
+    pub fn leave_slab(&mut self, n: usize) {
+        if self.in_slab {
+            self.heap.clear();
+            self.heap.reserve(self.pos + n);
+            let slab = self.ptr;
+            self.use_heap();
+            // SAFETY: the heap has room for `pos + n`, and the slab is other memory.
+            unsafe { std::ptr::copy_nonoverlapping(slab, self.ptr, self.pos) };
+        }
+    }
+
     #[cold]
     #[inline(never)]
     fn grow(&mut self, n: usize) {
         if self.in_slab {
-            self.heap.clear();
-            self.heap.reserve(self.pos + n);
-            let written = self.pos;
-            let slab = self.ptr;
-            self.use_heap();
-            // SAFETY: the heap has room for `written + n`, and the slab is other memory.
-            unsafe { std::ptr::copy_nonoverlapping(slab, self.ptr, written) };
+            self.leave_slab(n);
         } else {
             // SAFETY: `pos` bytes of the heap buffer are initialised; `reserve` moves just those.
             unsafe { self.heap.set_len(self.pos) };
@@ -146,7 +149,7 @@ impl Out {
         unsafe { self.ptr.add(self.pos) }
     }
 
-    /// The byte at `at`, for the rare header that is corrected afterwards.
+    /// Overwrites what is at `at`: the rare header that is corrected afterwards.
     pub fn patch(&mut self, at: usize, bytes: &[u8]) {
         assert!(at + bytes.len() <= self.pos);
         // SAFETY: the range was just checked to be inside what was written.

@@ -17,6 +17,8 @@ const MAX_COMPILED_KEYS = 1 << 15;
 /** A node with this many children stands where keys are data; the root is where shapes part. */
 const MAX_CHILDREN = 64;
 const MAX_ROOT_CHILDREN = 2048;
+/** Keys refused for want of room before the trie starts anew: what fills it may be long gone. */
+const MAX_REFUSALS = 1 << 14;
 /**
  * When a walker is compiled for a shape: after so many objects of it, and only if those were one in
  * so many of all. Code that is compiled runs slowly at first; where many shapes take turns the
@@ -56,12 +58,14 @@ class Shape {
     this.since = 0;
     /** Packs an object that is known to have this shape; set once compiled. */
     this.body = null;
+    this.walkPlain = null;
     this.walkOf = null;
     this.walks = new WeakMap();
   }
 
   /** The walker that checks first whether an object has this shape and this prototype. */
   walk(proto) {
+    if (proto === Object.prototype) return this.walkPlain;
     let walk = this.walks.get(proto);
     if (walk === undefined) {
       walk = this.walkOf(proto);
@@ -79,6 +83,7 @@ class Shapes {
     this.root = new Node();
     this.nodes = 1;
     this.units = 0;
+    this.refusals = 0;
     this.full = false;
     this.objects = 0;
     this.compiledKeys = 0;
@@ -117,7 +122,10 @@ class Shapes {
       if (key.length > MAX_KEY_UNITS) return null;
       if (node.children === null) node.children = new Map();
       const limit = node === this.root ? MAX_ROOT_CHILDREN : MAX_CHILDREN;
-      if (node.children.size >= limit) return null;
+      if (node.children.size >= limit) {
+        this.full ||= ++this.refusals > MAX_REFUSALS;
+        return null;
+      }
       if (this.nodes >= MAX_NODES) {
         this.full = true;
         return null;
@@ -147,6 +155,7 @@ class Shapes {
     this.root = new Node();
     this.nodes = 1;
     this.units = 0;
+    this.refusals = 0;
     this.full = false;
     this.compiledKeys = 0;
   }

@@ -57,10 +57,16 @@ impl Shapes {
         *self = Shapes::default();
     }
 
-    /// The encoded bytes of a key and at least [`KEY_PADDING`] readable bytes behind its start.
-    #[inline(always)]
+    /// The encoded bytes of a key.
     pub fn encoded(&self, key: u32) -> &[u8] {
         let Key { at, len } = self.keys[key as usize];
         &self.bytes[at as usize..(at + len) as usize]
+    }
+
+    /// The same as a pointer, from which [`KEY_PADDING`] bytes can be read however short it is.
+    #[inline(always)]
+    pub fn padded(&self, key: u32) -> (*const u8, usize) {
+        let Key { at, len } = self.keys[key as usize];
+        (self.bytes[at as usize..].as_ptr(), len as usize)
     }
 }

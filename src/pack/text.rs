@@ -146,7 +146,7 @@ unsafe fn write_utf16_wide(from: *const u16, len: usize, start: usize, out: &mut
 }
 
 /// Below this many units our own loop beats the call into `encoding_rs`
-/// (`bench/` workload `cyrillic`).
+/// (`bench/` workload `unicode`).
 const SHORT_UNITS: usize = 64;
 
 /// Converts to UTF-8 and returns the bytes written. `bytes` must hold three for each unit.

@@ -12,8 +12,8 @@ const { types } = require('node:util');
 const tape = require('../tape');
 const { canCompile } = require('../codegen');
 const { MsgpackError } = require('../error');
-const { Ext } = require('../ext');
-const { Timestamp } = require('../timestamp');
+const { isExt } = require('../ext');
+const { isTimestamp } = require('../timestamp');
 const { MAX_KEYS, Shapes, Site } = require('./shapes');
 const { compileWalker } = require('./compile');
 
@@ -26,17 +26,24 @@ const TRUE = (tape.CONST_TRUE << TAG_BITS) | P_CONST;
 const FALSE = (tape.CONST_FALSE << TAG_BITS) | P_CONST;
 const SKIP = (tape.CONST_SKIP << TAG_BITS) | P_CONST;
 
-/** Words of the tape; it stays in the second-level cache (`bench/tape-size.mjs`). */
+/**
+ * Words of the tape. Of 4096, 8192, 16 384 and 32 768 this is the one at which `bench/` workloads
+ * `users` and `twitter` are fastest: it stays in the second-level cache.
+ */
 const TAPE_WORDS = 8192;
 /** What one container may write between two checks: 128 keys of four words, and its head. */
 const SLACK_WORDS = 1024;
 const LIMIT = TAPE_WORDS - 2 * SLACK_WORDS;
 /** Strings from this many UTF-16 units on do not go through the rope. */
-const LONG = 1024;
+const LONG = 512;
+/** Text of one piece of tape, so that ropes stay small, and a wide string widens no more than that. */
+const MAX_ROPE_UNITS = 1 << 16;
 /** Arrays of up to so many numbers are written in one go. */
 const SHORT = 4;
 /** Levels that are walked by recursion; what lies deeper has a stack of its own. */
 const RECURSION = 256;
+/** SLAB_AT of a message that goes to the addon's own memory. */
+const NO_SLAB = 2 ** 31 - 1;
 /** A word has 28 bits for a count. */
 const MAX_COUNT = 2 ** 27 - 1;
 
@@ -74,8 +81,10 @@ function createWalker(binding, careful) {
   const compiles = canCompile && !careful;
 
   let rope = '';
+  let isFlushed = false;
   let refs = null;
   let undefinedMode = OMIT;
+  let slab = null;
   /** What objects with a given prototype are: one of the walkers below. */
   const kinds = new WeakMap();
 
@@ -86,8 +95,10 @@ function createWalker(binding, careful) {
   }
 
   /** Has Rust encode the tape up to `p`, and starts it anew. */
-  function encode(p) {
+  function encode(p, isWhole) {
     T[tape.END] = p;
+    // Only a message that is complete with this call may go to the slab.
+    T[tape.SLAB_AT] = isWhole && slab !== null ? slab.offset() : NO_SLAB;
     T[tape.ROPE_UNITS] = rope.length;
     const text = rope;
     rope = '';
@@ -95,7 +106,8 @@ function createWalker(binding, careful) {
   }
 
   function flush(p) {
-    encode(p);
+    encode(p, false);
+    isFlushed = true;
     if (T[tape.STATUS] !== tape.STATUS_OK) throw fault();
     return HEADER_WORDS;
   }
@@ -126,9 +138,14 @@ function createWalker(binding, careful) {
   function tooDeepError(path) {
     return new MsgpackError(
       'ERR_MSGPACK_DEPTH',
-      `More than ${T[tape.MAX_DEPTH]} levels (or a cycle) at ${path}`,
+      `More than ${T[tape.MAX_DEPTH]} levels (or a cycle) at ${shortened(path)}`,
       { path },
     );
+  }
+
+  /** A path for people: that of a cycle is as long as maxDepth allows. */
+  function shortened(path) {
+    return path.length > 200 ? `${path.slice(0, 100)} … ${path.slice(-100)}` : path;
   }
 
   function tooLargeError(path) {
@@ -139,7 +156,9 @@ function createWalker(binding, careful) {
 
   /** Where the walk stands: Rust encodes what there is and says where it would go on. */
   function pathAt(p) {
-    encode(p);
+    encode(p, false);
+    // What is on the tape may have a fault of its own, which comes first.
+    if (T[tape.STATUS] >= tape.FAULT_TRUNCATED) throw fault();
     return native.path();
   }
 
@@ -208,8 +227,9 @@ function createWalker(binding, careful) {
       fail('ERR_MSGPACK_UNSUPPORTED_TYPE', `Cannot pack ${describe(x)}`, p);
     }
     if (hole === AT_ROOT) {
-      // What toJSON returned, or a boxed symbol: as the value itself.
-      if (x !== undefined) fail('ERR_MSGPACK_UNSUPPORTED_TYPE', `Cannot pack ${describe(x)}`, p);
+      if (x !== undefined && undefinedMode === OMIT) {
+        fail('ERR_MSGPACK_UNSUPPORTED_TYPE', `Cannot pack ${describe(x)}`, p);
+      }
       hole = NIL;
     }
     T[p] = undefinedMode === OMIT ? hole : NIL;
@@ -271,7 +291,7 @@ function createWalker(binding, careful) {
 
   function elements(a, i, n, p, room, site) {
     for (; i < n; i++) {
-      if (p > LIMIT) p = flush(p);
+      if (p > LIMIT || rope.length > MAX_ROPE_UNITS) p = flush(p);
       const x = a[i];
       if (typeof x === 'string') {
         const start = p;
@@ -294,6 +314,7 @@ function createWalker(binding, careful) {
   function strings(a, i, n, p, x) {
     let text = '';
     while (typeof x === 'string' && x.length < LONG && p <= LIMIT) {
+      if (text.length > MAX_ROPE_UNITS) break;
       text += x;
       T[p++] = (x.length << TAG_BITS) | P_STR;
       if (++i === n) break;
@@ -474,7 +495,7 @@ function createWalker(binding, careful) {
     if (site.inner === null) site.inner = new Site(other);
     const { inner } = site;
     for (let i = 0; i < keys.length; i++) {
-      if (p > LIMIT) p = flush(p);
+      if (p > LIMIT || rope.length > MAX_ROPE_UNITS) p = flush(p);
       const key = keys[i];
       p = string(key, p);
       p = value(x[key], p, room - 1, SKIP, inner);
@@ -491,10 +512,7 @@ function createWalker(binding, careful) {
     let x = container;
     let hole = NIL;
     for (;;) {
-      if (x !== container && asksForJSON(x)) {
-        const json = x.toJSON();
-        x = json;
-      }
+      if (x !== container && asksForJSON(x)) x = x.toJSON();
       const frame = frameOf(x);
       if (p > LIMIT) p = flush(p);
       if (frame === null) {
@@ -514,7 +532,7 @@ function createWalker(binding, careful) {
       if (top === undefined) return p > LIMIT ? flush(p) : p;
       if (top.keys === null) {
         x = top.source[top.at++];
-        hole = NIL;
+        hole = top.isRecord && top.at % 2 === 0 ? SKIP : NIL;
       } else {
         x = top.source[top.keys[top.at++]];
         hole = SKIP;
@@ -525,7 +543,7 @@ function createWalker(binding, careful) {
   /** How to go through a container: its head word, and its entries in order. */
   function frameOf(x) {
     if (typeof x !== 'object' || x === null) return null;
-    if (isArray(x)) return listFrame(x, lengthOf(x, HEADER_WORDS), P_ARRAY);
+    if (isArray(x)) return listFrame(x, lengthOf(x, HEADER_WORDS), P_ARRAY, false);
     if (ArrayBuffer.isView(x)) return null;
     const proto = getPrototypeOf(x);
     const kind = proto === plain || proto === null ? toJSONOr : kindOf(x, proto);
@@ -536,20 +554,20 @@ function createWalker(binding, careful) {
         return recordFrame(errorFields(x));
       case map: {
         const entries = Array.from(mapEntries.call(x)).flat();
-        return listFrame(entries, entries.length, P_MAP);
+        return listFrame(entries, entries.length, P_MAP, false);
       }
       case set: {
         const values = Array.from(setValues.call(x));
-        return listFrame(values, values.length, P_ARRAY);
+        return listFrame(values, values.length, P_ARRAY, false);
       }
       default:
         return null;
     }
   }
 
-  function listFrame(source, n, tag) {
+  function listFrame(source, n, tag, isRecord) {
     const count = tag === P_MAP ? n >> 1 : n;
-    return { source, keys: null, at: 0, n, word: (count << TAG_BITS) | tag };
+    return { source, keys: null, isRecord, at: 0, n, word: (count << TAG_BITS) | tag };
   }
 
   function recordFrame(source) {
@@ -557,23 +575,16 @@ function createWalker(binding, careful) {
     const shape = shapes.find(found);
     if (shape !== null) {
       const { id, keys } = shape;
-      return { source, keys, at: 0, n: keys.length, word: (id << TAG_BITS) | P_SHAPE };
+      const word = (id << TAG_BITS) | P_SHAPE;
+      return { source, keys, isRecord: true, at: 0, n: keys.length, word };
     }
-    const pairs = [];
-    for (const key of found) {
-      const v = source[key];
-      if (undefinedMode !== OMIT || !isMissing(v)) pairs.push(key, v);
-    }
-    return listFrame(pairs, pairs.length, P_MAP);
-  }
-
-  function isMissing(x) {
-    return x === undefined || typeof x === 'function' || typeof x === 'symbol';
+    const pairs = found.flatMap((key) => [key, source[key]]);
+    return listFrame(pairs, pairs.length, P_MAP, true);
   }
 
   /** Anything whose prototype is not Object's: what it is decides, not how it was made. */
   function special(x, proto, p, room, hole, site) {
-    if (ArrayBuffer.isView(x)) return binary(x, p);
+    if (ArrayBuffer.isView(x)) return binary(x, p, p);
     return kindOf(x, proto)(x, p, room, hole, site, proto);
   }
 
@@ -605,12 +616,13 @@ function createWalker(binding, careful) {
     if (types.isRegExp(x)) return regExp;
     if (types.isNativeError(x)) return error;
     if (types.isBoxedPrimitive(x)) return boxed;
-    if (Ext.isExt(x)) return ext;
-    if (Timestamp.isTimestamp(x)) return timestamp;
+    if (isExt(x)) return ext;
+    if (isTimestamp(x)) return timestamp;
     return toJSONOr;
   }
 
-  function binary(x, p) {
+  /** `at` is where the value's first word goes. */
+  function binary(x, p, at) {
     let bytes = x;
     let length;
     try {
@@ -620,7 +632,7 @@ function createWalker(binding, careful) {
         bytes = new Uint8Array(x.buffer, x.byteOffset, length);
       }
     } catch (cause) {
-      const path = pathAt(p);
+      const path = pathAt(at);
       throw new MsgpackError(
         'ERR_MSGPACK_INVALID_INPUT',
         `The memory of a view was detached or cut, at ${path}`,
@@ -648,7 +660,7 @@ function createWalker(binding, careful) {
         cause,
       });
     }
-    return binary(bytes, p);
+    return binary(bytes, p, p);
   }
 
   function date(x, p) {
@@ -718,7 +730,7 @@ function createWalker(binding, careful) {
       fail('ERR_MSGPACK_UNSUPPORTED_TYPE', 'An Ext whose data are no bytes', p);
     }
     // Written as a bin, then moved behind the ext's own word.
-    const end = binary(data, p + 1);
+    const end = binary(data, p + 1, p);
     T[p] = (type << TAG_BITS) | P_EXT;
     T[p + 1] = T[p + 1] >> TAG_BITS;
     return end;
@@ -754,14 +766,20 @@ function createWalker(binding, careful) {
     isArray,
     keysOf: Object.keys,
     other,
+    plain,
     prototypeOf: getPrototypeOf,
     value,
   };
 
   let rootSite = new Site(other);
 
-  /** Walks a whole value and has it encoded; the tape's header block then says where it is. */
-  function walk(x, options, maxDepth, mode) {
+  /**
+   * Walks a whole value and has it encoded, into `target` (a slab or null) if it fits there; the
+   * tape's header block then says where it is.
+   */
+  function walk(x, options, maxDepth, mode, target) {
+    slab = target;
+    isFlushed = false;
     T[tape.OPTIONS] = options;
     T[tape.MAX_DEPTH] = maxDepth;
     T[tape.DEEP_ROOM] = Math.max(0, maxDepth - RECURSION);
@@ -771,7 +789,7 @@ function createWalker(binding, careful) {
       rootSite = new Site(other);
     }
     const p = value(x, HEADER_WORDS, maxDepth, AT_ROOT, rootSite);
-    encode(p);
+    encode(p, !isFlushed);
     const status = T[tape.STATUS];
     if (status === tape.STATUS_IN_SLAB) refs = null;
     else if (status !== tape.STATUS_OK) throw fault();
@@ -783,7 +801,7 @@ function createWalker(binding, careful) {
     return held;
   }
 
-  return { F, T, fail, fault, native, references, reset, walk };
+  return { F, T, fault, native, references, reset, walk };
 }
 
 module.exports = { UNDEFINED_MODES, createWalker };

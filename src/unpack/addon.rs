@@ -92,8 +92,7 @@ impl TextSink for JsTexts<'_> {
     }
 }
 
-/// `parse(bytes)`: returns the message's text: nothing, one string, or an array of them, as TEXTS
-/// counts them.
+/// `parse(bytes)`: returns the message's text: nothing, one string, or an array of them.
 unsafe extern "C" fn parse(env: napi_env, info: napi_callback_info) -> napi_value {
     fn body(shared: &Shared, env: napi_env, [input]: [napi_value; 1]) -> Result<napi_value> {
         let mut unpacker = borrow(shared)?;
@@ -118,7 +117,6 @@ unsafe extern "C" fn parse(env: napi_env, info: napi_callback_info) -> napi_valu
         let mut sink = JsTexts { env, texts: &mut unpacker.texts };
         let outcome = unpacker.parser.parse(input, start, left, words, options, &mut sink);
         words[GENERATION as usize] = unpacker.parser.trie.generation;
-        words[TEXTS as usize] = unpacker.texts.len() as i32;
         match outcome {
             Ok(end) => {
                 words[STATUS as usize] = if end.left == 0 { STATUS_OK } else { STATUS_MORE };

@@ -38,13 +38,32 @@ const MIN_WORDS = 1 << 13;
 /** Messages in a row that leave three quarters of the tape unused before it is halved. */
 const SHRINK_AFTER = 64;
 
-const { defineProperty } = Object;
+const { defineProperty, getOwnPropertyDescriptor, getPrototypeOf } = Object;
 const plain = Object.prototype;
+
+// An input of a subclass may have getters of its own under these names: user code, in the middle.
+const TypedArray = getPrototypeOf(Uint8Array.prototype);
+const bufferOf = getOwnPropertyDescriptor(TypedArray, 'buffer').get;
+const byteOffsetOf = getOwnPropertyDescriptor(TypedArray, 'byteOffset').get;
 
 /** Where a Map of a deep message has no key waiting for its value. */
 const NO_KEY = Symbol('no key');
 
-const NAMES = Object.getOwnPropertyNames(plain).length;
+/** What objects inherit from the language; Rust marks keys of these names. */
+const INHERITED = new Set([
+  '__defineGetter__',
+  '__defineSetter__',
+  '__lookupGetter__',
+  '__lookupSetter__',
+  '__proto__',
+  'constructor',
+  'hasOwnProperty',
+  'isPrototypeOf',
+  'propertyIsEnumerable',
+  'toLocaleString',
+  'toString',
+  'valueOf',
+]);
 
 /**
  * An object that starts as a hash table. One that grows key by key may follow the hidden classes
@@ -55,9 +74,9 @@ function emptyDictionary() {
   return Object.setPrototypeOf(Object.create(null), plain);
 }
 
-/** Whether objects inherit no more than the language gives them, which no id in `keys` names. */
+/** Whether objects inherit no more than that: then any other key can be assigned. */
 function isPlainUntouched() {
-  return Object.getOwnPropertyNames(plain).length === NAMES;
+  return Object.getOwnPropertyNames(plain).every((name) => INHERITED.has(name));
 }
 
 /** A builder with its tape, for the native parser that works on it. */
@@ -74,6 +93,11 @@ function createBuilder(binding) {
   let wide = '';
   let texts = '';
   let nextText = 0;
+
+  /** Whether keys can be assigned; asked once a message, by the first map that needs to know. */
+  let trusting;
+  /** Parsed, but not built: what the message taught has not arrived. */
+  let isPending = false;
 
   let source = null;
   let copyBuffers = false;
@@ -107,6 +131,10 @@ function createBuilder(binding) {
    * texts are kept for `build`.
    */
   function parse(bytes, options, maxDepth, mode, start) {
+    // No `catch` runs when a script is ended from outside.
+    if (isPending) forget();
+    isPending = true;
+    trusting = undefined;
     T[tape.OPTIONS] = options;
     T[tape.MAX_DEPTH] = maxDepth;
     return parsePart(bytes, mode, start, 0);
@@ -182,6 +210,7 @@ function createBuilder(binding) {
     wide = '';
     texts = '';
     source = null;
+    isPending = false;
     if (words > MIN_WORDS) {
       if (4 * T[tape.USED] > words) idle = 0;
       else if (++idle >= SHRINK_AFTER) resize(Math.max(MIN_WORDS, words >> 1));
@@ -293,9 +322,12 @@ function createBuilder(binding) {
   }
 
   function bytesAt(low, high, length) {
-    const start = source.byteOffset + high * 2 ** 32 + low;
-    if (copyBuffers) return new FastBuffer(source.buffer.slice(start, start + length), 0, length);
-    return new FastBuffer(source.buffer, start, length);
+    const start = byteOffsetOf.call(source) + high * 2 ** 32 + low;
+    const bytes = new FastBuffer(bufferOf.call(source), start, length);
+    if (!copyBuffers) return bytes;
+    const copy = Buffer.allocUnsafeSlow(length);
+    copy.set(bytes);
+    return copy;
   }
 
   // V8 keeps an array of small integers, of doubles and of anything else in different ways, and
@@ -402,7 +434,7 @@ function createBuilder(binding) {
       const names = shapeOf(T[q]).keys;
       for (let i = 0; i < prefix; i++) define(o, names[i], value(T[at++]));
     }
-    const trusting = isPlainUntouched();
+    trusting ??= isPlainUntouched();
     for (let i = prefix; i < total; i++) {
       const w = T[at++];
       const key = keyOf(w);

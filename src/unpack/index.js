@@ -5,7 +5,7 @@
 const { types } = require('node:util');
 const tape = require('../tape');
 const { MsgpackError, invalidOption } = require('../error');
-const { DEFAULT_MAX_DEPTH, checkMaxDepth } = require('../limits');
+const { DEFAULT_MAX_DEPTH, checkMaxDepth, checkOptions } = require('../limits');
 const { createBuilder } = require('./build');
 
 const INT64_MODES = { auto: 0, bigint: 1, number: 2, string: 3 };
@@ -38,7 +38,7 @@ function createUnpack(binding) {
       }
     } catch (error) {
       builder.forget();
-      throw asMsgpackError(error);
+      throw error;
     }
     // The message is damaged, or a later part of it.
     throw fault(status, builder.faultOffset());
@@ -106,33 +106,24 @@ function fault(status, offset) {
   return new MsgpackError(`ERR_MSGPACK_${name}`, `${message} (at byte ${offset})`, { offset });
 }
 
-/** What nests deeper than the stack is too deep, whatever maxDepth allows. */
-function asMsgpackError(error) {
-  if (error instanceof RangeError && error.message === 'Maximum call stack size exceeded') {
-    return new MsgpackError('ERR_MSGPACK_DEPTH', 'Nested deeper than the call stack', {
-      offset: 0,
-      cause: error,
-    });
-  }
-  return error;
-}
-
 function choice(name, value, choices) {
-  if (!Object.hasOwn(choices, value)) {
+  if (typeof value !== 'string' || !Object.hasOwn(choices, value)) {
     const names = Object.keys(choices).map((each) => `'${each}'`);
     throw invalidOption(name, value, `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`);
   }
   return choices[value];
 }
 
-function readOptions({
-  copyBuffers = false,
-  int64 = 'auto',
-  maps = 'object',
-  maxDepth,
-  timestamps = 'date',
-  utf8 = 'replace',
-}) {
+function readOptions(options) {
+  checkOptions(options);
+  const {
+    copyBuffers = false,
+    int64 = 'auto',
+    maps = 'object',
+    maxDepth,
+    timestamps = 'date',
+    utf8 = 'replace',
+  } = options;
   if (typeof copyBuffers !== 'boolean')
     throw invalidOption('copyBuffers', copyBuffers, 'a boolean');
   return {

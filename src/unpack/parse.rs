@@ -621,11 +621,12 @@ impl Parser {
                 return run.bytes(at, len);
             }
         }
-        Ok(if len <= MAX_SHARED_BYTES {
-            self.texts.push_utf8(bytes, run.sink)?
+        let pushed = if len <= MAX_SHARED_BYTES {
+            self.texts.push_utf8(bytes, run.sink)
         } else {
-            self.texts.push_long(bytes, run.sink)?
-        })
+            self.texts.push_long(bytes, run.sink)
+        };
+        pushed.map_err(|fault| Fault::at(fault.code, at).into())
     }
 }
 

@@ -83,6 +83,7 @@ pub struct Strings {
     hits: u32,
     resting: u32,
     rest: u32,
+    seed: u32,
 }
 
 impl Strings {
@@ -97,6 +98,7 @@ impl Strings {
             hits: 0,
             resting: 0,
             rest: MIN_REST,
+            seed: random_seed(),
         }
     }
 
@@ -105,7 +107,7 @@ impl Strings {
         if remember && (1..=MAX_BYTES).contains(&key.len()) {
             let mut padded = [0; MAX_BYTES + PADDING];
             padded[..key.len()].copy_from_slice(key);
-            let hash = hash_of(0, key);
+            let hash = hash_of(self.seed, key);
             // SAFETY: the copy has its padding.
             let (id, free) = unsafe { self.find(padded.as_ptr(), key.len(), hash) };
             if let Some(id) = id {
@@ -131,7 +133,7 @@ impl Strings {
         self.lookups = self.lookups.wrapping_add(1);
         // SAFETY: the caller's promise.
         let value = unsafe { std::slice::from_raw_parts(from, len) };
-        let hash = hash_of(0, value);
+        let hash = hash_of(self.seed, value);
         // SAFETY: the caller's promise.
         let (id, free) = unsafe { self.find(from, len, hash) };
         if let Some(id) = id {
@@ -159,7 +161,7 @@ impl Strings {
         }
         // A full table changes only while it serves.
         let serves = free.is_some() || self.hits > self.lookups / WORTHWHILE;
-        if !serves || !value.is_ascii() || INHERITED.contains(&value) {
+        if !serves || !value.is_ascii() {
             return Known::No;
         }
         Known::New(self.insert(value, hash, free))
@@ -241,6 +243,12 @@ pub unsafe fn same_bytes(a: *const u8, b: *const u8, len: usize) -> bool {
     // 1 to 8 bytes are left; the shift drops those behind them.
     let behind = 8 * (8 - (len - at)) as u32;
     (u64::from_le(word(a, at)) ^ u64::from_le(word(b, at))) << behind == 0
+}
+
+/// A number that nobody outside knows, so that nobody can choose strings whose hashes are the same.
+pub fn random_seed() -> u32 {
+    use std::hash::{BuildHasher, Hasher, RandomState};
+    RandomState::new().build_hasher().finish() as u32
 }
 
 /// A hash of `bytes` in the context of `seed`, a word at a time.
@@ -337,10 +345,8 @@ mod tests {
             assert!(matches!(find(value), Known::New(_)));
             assert!(matches!(find(value), Known::Yes(_)));
         }
-        for value in ["h\u{e9}llo", "constructor"] {
-            for _ in 0..3 {
-                assert!(matches!(find(value), Known::No));
-            }
+        for _ in 0..3 {
+            assert!(matches!(find("h\u{e9}llo"), Known::No));
         }
     }
 

@@ -5,7 +5,7 @@
 //! The trie is bounded in nodes, in key bytes and in the length of a path; a map that does not fit
 //! goes out with its keys as strings. When it is full it starts anew.
 
-use super::strings::{hash_of, same_bytes};
+use super::strings::{hash_of, random_seed, same_bytes};
 use crate::wire;
 
 pub const ROOT: u32 = 0;
@@ -18,6 +18,8 @@ const MAX_BYTES: usize = 1 << 18;
 /// A node with this many children stands where keys are data; the root is where shapes part.
 const MAX_CHILDREN: u16 = 64;
 const MAX_ROOT_CHILDREN: u16 = 2048;
+/// Keys refused for want of room before the trie starts anew: what fills it may be long gone.
+const MAX_REFUSALS: u32 = 1 << 14;
 /// Bytes readable behind the last key, for comparisons eight bytes at a time.
 const PADDING: usize = 8;
 const NONE: u32 = u32::MAX;
@@ -41,6 +43,8 @@ pub struct Trie {
     slots: Vec<u32>,
     pub generation: i32,
     pub full: bool,
+    refusals: u32,
+    seed: u32,
 }
 
 impl Default for Trie {
@@ -51,6 +55,8 @@ impl Default for Trie {
             slots: Vec::new(),
             generation: 0,
             full: false,
+            refusals: 0,
+            seed: random_seed(),
         };
         trie.clear();
         trie
@@ -62,6 +68,7 @@ impl Trie {
     pub fn clear(&mut self) {
         self.generation = self.generation.wrapping_add(1);
         self.full = false;
+        self.refusals = 0;
         self.nodes.clear();
         self.nodes.push(Node {
             key_at: 0,
@@ -106,7 +113,7 @@ impl Trie {
     /// The child of `node` for a key with its header, if there is one.
     #[inline]
     pub fn find(&mut self, node: u32, encoded: &[u8]) -> Option<u32> {
-        let hash = hash_of(node, encoded);
+        let hash = hash_of(node ^ self.seed, encoded);
         let mask = self.slots.len() - 1;
         let mut slot = hash as usize & mask;
         loop {
@@ -143,6 +150,8 @@ impl Trie {
 
         let limit = if node == ROOT { MAX_ROOT_CHILDREN } else { MAX_CHILDREN };
         if self.nodes[node as usize].children >= limit {
+            self.refusals += 1;
+            self.full |= self.refusals > MAX_REFUSALS;
             return None;
         }
         if self.nodes.len() >= MAX_NODES || self.bytes.len() + encoded.len() > MAX_BYTES {
@@ -154,7 +163,7 @@ impl Trie {
         self.bytes.truncate(key_at);
         self.bytes.extend(encoded);
         self.bytes.extend([0; PADDING]);
-        let hash = hash_of(node, encoded);
+        let hash = hash_of(node ^ self.seed, encoded);
         let mask = self.slots.len() - 1;
         let mut slot = hash as usize & mask;
         while self.slots[slot] != NONE {
