@@ -120,7 +120,9 @@ export type MsgpackErrorCode =
   /** The target of {@link packInto} has too little room. */
   | 'ERR_MSGPACK_BUFFER_TOO_SMALL'
   /** More than a MessagePack length, a JavaScript string or a `Buffer` can hold. */
-  | 'ERR_MSGPACK_TOO_LARGE';
+  | 'ERR_MSGPACK_TOO_LARGE'
+  /** A fault of msgpack-rs itself; please report it. */
+  | 'ERR_MSGPACK_INTERNAL';
 
 /** Thrown for a value that cannot be packed and for bytes that cannot be unpacked. */
 export class MsgpackError extends Error {
