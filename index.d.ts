@@ -121,7 +121,7 @@ export type MsgpackErrorCode =
   | 'ERR_MSGPACK_BUFFER_TOO_SMALL'
   /** More than a MessagePack length, a JavaScript string or a `Buffer` can hold. */
   | 'ERR_MSGPACK_TOO_LARGE'
-  /** A fault of msgpack-rs itself; please report it. */
+  /** A fault of msgpack-rs itself, which is worth a report. */
   | 'ERR_MSGPACK_INTERNAL';
 
 /** Thrown for a value that cannot be packed and for bytes that cannot be unpacked. */
