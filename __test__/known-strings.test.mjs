@@ -1,6 +1,8 @@
 // Short strings and dictionary keys that come again are handed out again: never the wrong one.
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { pack, unpack, unpackFrom, unpackMultiple } from '../index.js';
 import { bytes, checkError, generator, seedOf, stillWorks, throwsCode } from './helpers.mjs';
 
@@ -431,4 +433,25 @@ test('Object.prototype extended between calls: own properties all the same, no s
     }
   }
   stillWorks();
+});
+
+test('Object.prototype extended before the library is loaded, or with as many names as ever', () => {
+  const index = JSON.stringify(fileURLToPath(new URL('../index.js', import.meta.url)));
+  const extend = `Object.defineProperty(Object.prototype, 'extra', {
+    get: () => 'inherited', set: () => { throw new Error('a setter was called'); } });`;
+  for (const before of [extend, '']) {
+    const after = before === '' ? `delete Object.prototype.__defineGetter__; ${extend}` : '';
+    const source = `${before}
+      const { pack, unpack } = require(${index});
+      ${after}
+      const entries = Array.from({ length: 200 }, (_, i) => ['key ' + i, i]);
+      entries.push(['extra', 'own'], ['__defineGetter__', 'own']);
+      for (let i = 0; i < 5; i++) {
+        const value = unpack(pack(new Map(entries)));
+        if (!Object.hasOwn(value, 'extra') || value.extra !== 'own') throw new Error('not own');
+        if (Object.keys(value).length !== 202) throw new Error('keys are missing');
+      }
+      console.log('fine');`;
+    assert.equal(execFileSync(process.execPath, ['-e', source], { encoding: 'utf8' }), 'fine\n');
+  }
 });
