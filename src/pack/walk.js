@@ -301,6 +301,8 @@ function createWalker(binding, careful) {
           p = longString(x, p);
           i++;
         }
+      } else if (typeof x === 'number') {
+        p = number(x, p);
       } else if (typeof x === 'object' && x !== null) {
         p = isArray(x) ? array(x, p, room - 1, site) : site.walk(x, p, room - 1, NIL, site);
       } else {
@@ -454,6 +456,10 @@ function createWalker(binding, careful) {
         if (typeof v === 'string' && v.length < LONG) {
           rope += v;
           T[p++] = (v.length << TAG_BITS) | P_STR;
+        } else if (typeof v === 'number') {
+          p = number(v, p);
+        } else if (v === null) {
+          T[p++] = NIL;
         } else {
           p = value(v, p, room - 1, SKIP, sites[i]);
         }
