@@ -196,7 +196,13 @@ const table = [
     title: 'dictionary, 100 000 keys',
     make: several(1, (random) => dictionary(random, 100_000)),
   },
-  { name: 'shapes', title: '200 shapes in rotation', make: manyShapes },
+  {
+    name: 'shapes',
+    title: '200 shapes in rotation, warm',
+    make: manyShapes,
+    // Two hundred functions to compile, in every codec that compiles any.
+    warmMs: 1500,
+  },
   {
     name: 'floats',
     title: '10 000 floats',

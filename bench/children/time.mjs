@@ -33,7 +33,8 @@ function time(able) {
     inputs: task.direction === 'pack' ? values : values.map((value) => received(one, value)),
   }));
   // A quick run does not make the whole number of calls that a workload asks for.
-  const timed = interleave(field, { ...task.pace, calls: task.quick ? undefined : workload.calls });
+  const { calls, warmMs = task.pace.warmMs } = workload;
+  const timed = interleave(field, { ...task.pace, ...(task.quick ? {} : { calls, warmMs }) });
   return timed.map((one, index) => ({ ...one, bytes: bytes[index] }));
 }
 

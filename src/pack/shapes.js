@@ -5,6 +5,8 @@
 //
 // The trie is bounded; when it is full it starts anew, and so do the ids.
 
+const { Heat } = require('../heat');
+
 /** Objects with more keys are dictionaries, not records. */
 const MAX_KEYS = 128;
 /** Longer keys are not worth remembering. */
@@ -19,14 +21,6 @@ const MAX_CHILDREN = 64;
 const MAX_ROOT_CHILDREN = 2048;
 /** Keys refused for want of room before the trie starts anew: what fills it may be long gone. */
 const MAX_REFUSALS = 1 << 14;
-/**
- * When a walker is compiled for a shape: after so many objects of it, and only if those were one in
- * so many of all. Code that is compiled runs slowly at first; where many shapes take turns the
- * general walker, which is optimised already, is the faster one (`bench/` workload `shapes`).
- */
-const COMPILE_AFTER = 128;
-const COMPILE_SHARE = 32;
-
 /** A key that V8 keeps as an index: objects with one are listed in another, slower way. */
 const INDEX_KEY = /^(0|[1-9][0-9]{0,9})$/;
 
@@ -48,14 +42,14 @@ class Site {
 }
 
 class Shape {
-  constructor(id, keys, site) {
+  constructor(id, keys, site, since) {
     this.id = id;
     this.keys = keys;
     this.sites = keys.map(site);
     this.hasIndex = keys.some((key) => INDEX_KEY.test(key));
     /** Objects of this shape since the count of all was `since`. */
     this.seen = 0;
-    this.since = 0;
+    this.since = since;
     /** Packs an object that is known to have this shape; set once compiled. */
     this.body = null;
     this.walkPlain = null;
@@ -85,7 +79,7 @@ class Shapes {
     this.units = 0;
     this.refusals = 0;
     this.full = false;
-    this.objects = 0;
+    this.heat = new Heat('pack');
     this.compiledKeys = 0;
   }
 
@@ -104,13 +98,7 @@ class Shapes {
 
   /** Counts an object of a shape that is not compiled, and says whether it should be. */
   isHot(shape) {
-    this.objects = (this.objects + 1) | 0;
-    if (++shape.seen < COMPILE_AFTER) return false;
-    const share = (this.objects - shape.since) | 0;
-    shape.seen = 0;
-    shape.since = this.objects;
-    if (share > COMPILE_AFTER * COMPILE_SHARE || this.compiledKeys > MAX_COMPILED_KEYS)
-      return false;
+    if (!this.heat.isHot(shape) || this.compiledKeys > MAX_COMPILED_KEYS) return false;
     this.compiledKeys += shape.keys.length;
     return true;
   }
@@ -145,7 +133,7 @@ class Shapes {
       this.full = true;
       return null;
     }
-    node.shape = new Shape(this.native.defineShape(keys), keys, this.site);
+    node.shape = new Shape(this.native.defineShape(keys), keys, this.site, this.heat.objects);
     return node.shape;
   }
 

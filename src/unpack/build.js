@@ -9,6 +9,7 @@
 const tape = require('../tape');
 const { canCompile } = require('../codegen');
 const { FastBuffer } = require('../fast-buffer');
+const { Heat } = require('../heat');
 const { Ext } = require('../ext');
 const { Timestamp } = require('../timestamp');
 const { compileConstructor } = require('./compile');
@@ -23,8 +24,6 @@ const TAG_MASK = (1 << TAG_BITS) - 1;
 const LENGTH_MASK = (1 << STR_LENGTH_BITS) - 1;
 const OFFSET_SHIFT = TAG_BITS + STR_LENGTH_BITS;
 
-/** Objects of a shape before a constructor is compiled for it (`bench/` workload `shapes`). */
-const COMPILE_AFTER = 16;
 /** Keys in all that constructors are compiled for, until the shapes start anew. */
 const MAX_COMPILED_KEYS = 1 << 15;
 /** Objects with more keys are made as hash tables from the start. */
@@ -112,6 +111,7 @@ function createBuilder(binding) {
   let constructors = [];
   let shapes = new Map();
   let compiledKeys = 0;
+  const heat = new Heat('unpack');
 
   function resize(size) {
     const memory = new ArrayBuffer(8 * Math.ceil(size / 2));
@@ -401,7 +401,7 @@ function createBuilder(binding) {
   /** An object of a shape that has no constructor yet. */
   function construct(id, q) {
     const shape = shapeOf(id);
-    if (canCompile && ++shape.seen >= COMPILE_AFTER && compiledKeys < MAX_COMPILED_KEYS) {
+    if (canCompile && compiledKeys < MAX_COMPILED_KEYS && heat.isHot(shape)) {
       compiledKeys += shape.keys.length;
       const examples = T.subarray(q, q + shape.keys.length);
       const compiled = compileConstructor(shape.keys, examples, { known, object, value });
@@ -418,7 +418,7 @@ function createBuilder(binding) {
   function shapeOf(id) {
     let shape = shapes.get(id);
     if (shape === undefined) {
-      shape = { keys: native.shapeKeys(id), seen: 0 };
+      shape = { keys: native.shapeKeys(id), seen: 0, since: heat.objects };
       shapes.set(id, shape);
     }
     return shape;
