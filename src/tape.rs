@@ -188,6 +188,18 @@ layout! {
     STR_LENGTH_BITS = 12;
 }
 
+/// A double of the header block.
+pub fn header_f64(words: &[i32], index: i32) -> f64 {
+    let at = 2 * index as usize;
+    f64::from_bits(u64::from(words[at] as u32) | u64::from(words[at + 1] as u32) << 32)
+}
+
+pub fn set_header_f64(words: &mut [i32], index: i32, value: f64) {
+    let (at, bits) = (2 * index as usize, value.to_bits());
+    words[at] = bits as i32;
+    words[at + 1] = (bits >> 32) as i32;
+}
+
 /// What went wrong, as one of the `FAULT_…` codes, and at which byte of the input (unpack).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fault {

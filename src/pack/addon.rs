@@ -131,17 +131,11 @@ unsafe extern "C" fn encode(env: napi_env, info: napi_callback_info) -> napi_val
             }
             Err(fault) => header[STATUS as usize] = fault.code,
         }
-        set_double(header, LENGTH_F64, length as f64);
+        set_header_f64(header, LENGTH_F64, length as f64);
         Ok(null_mut())
     }
     // SAFETY: made by `create_packer` with this state.
     unsafe { call(env, info, body) }
-}
-
-fn set_double(header: &mut [i32], index: i32, value: f64) {
-    let bits = value.to_bits();
-    header[2 * index as usize] = bits as i32;
-    header[2 * index as usize + 1] = (bits >> 32) as i32;
 }
 
 impl Scratch {

@@ -6,13 +6,8 @@
 //
 // Nothing of a value gets into the code but its keys, as quoted literals.
 
-const { P_CONST, P_INT, P_NUMBER, P_SHAPE, P_STR, TAG_BITS } = require('../tape');
-const { CONST_FALSE, CONST_NIL, CONST_SKIP, CONST_TRUE, DEEP_ROOM } = require('../tape');
-
-const NIL = (CONST_NIL << TAG_BITS) | P_CONST;
-const TRUE = (CONST_TRUE << TAG_BITS) | P_CONST;
-const FALSE = (CONST_FALSE << TAG_BITS) | P_CONST;
-const SKIP = (CONST_SKIP << TAG_BITS) | P_CONST;
+const { DEEP_ROOM, P_INT, P_NUMBER, P_SHAPE, P_STR, TAG_BITS } = require('../tape');
+const { FALSE, NIL, SKIP, TRUE } = require('./words');
 
 /** The code for one property. Strings gather in `text`, which goes to the rope before anything
  * else can add to it. */

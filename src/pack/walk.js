@@ -16,15 +16,11 @@ const { isExt } = require('../ext');
 const { isTimestamp } = require('../timestamp');
 const { MAX_KEYS, Shapes, Site } = require('./shapes');
 const { compileWalker } = require('./compile');
+const { FALSE, NIL, SKIP, TRUE } = require('./words');
 
 const { HEADER_WORDS, TAG_BITS } = tape;
-const { P_ARRAY, P_BIGINT, P_BIN, P_CONST, P_DATE, P_EXT, P_INT, P_INTS } = tape;
+const { P_ARRAY, P_BIGINT, P_BIN, P_DATE, P_EXT, P_INT, P_INTS } = tape;
 const { P_LONG_STR, P_MAP, P_NUMBER, P_NUMBERS, P_SHAPE, P_STR, P_TIMESTAMP } = tape;
-
-const NIL = (tape.CONST_NIL << TAG_BITS) | P_CONST;
-const TRUE = (tape.CONST_TRUE << TAG_BITS) | P_CONST;
-const FALSE = (tape.CONST_FALSE << TAG_BITS) | P_CONST;
-const SKIP = (tape.CONST_SKIP << TAG_BITS) | P_CONST;
 
 /**
  * Words of the tape. Of 4096, 8192, 16 384 and 32 768 this is the one at which `bench/` workloads

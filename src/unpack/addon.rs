@@ -110,8 +110,8 @@ unsafe extern "C" fn parse(env: napi_env, info: napi_callback_info) -> napi_valu
         let (start, left) = if mode == MODE_ONE {
             (0, 0)
         } else {
-            let start = f64_at(words, OFFSET_F64) as usize;
-            (start.min(input.len()), f64_at(words, LENGTH_F64) as usize)
+            let start = header_f64(words, OFFSET_F64) as usize;
+            (start.min(input.len()), header_f64(words, LENGTH_F64) as usize)
         };
         unpacker.texts.clear();
         let mut sink = JsTexts { env, texts: &mut unpacker.texts };
@@ -120,35 +120,24 @@ unsafe extern "C" fn parse(env: napi_env, info: napi_callback_info) -> napi_valu
         match outcome {
             Ok(end) => {
                 words[STATUS as usize] = if end.left == 0 { STATUS_OK } else { STATUS_MORE };
-                set_f64(words, OFFSET_F64, end.pos as f64);
-                set_f64(words, LENGTH_F64, end.left as f64);
+                set_header_f64(words, OFFSET_F64, end.pos as f64);
+                set_header_f64(words, LENGTH_F64, end.left as f64);
                 texts_value(env, &unpacker.texts)
             }
             Err(Stop::Grow(size)) => {
                 words[STATUS as usize] = STATUS_GROW;
-                set_f64(words, LENGTH_F64, size as f64);
+                set_header_f64(words, LENGTH_F64, size as f64);
                 Ok(null_mut())
             }
             Err(Stop::Fault(fault)) => {
                 words[STATUS as usize] = fault.code;
-                set_f64(words, LENGTH_F64, fault.offset as f64);
+                set_header_f64(words, LENGTH_F64, fault.offset as f64);
                 Ok(null_mut())
             }
         }
     }
     // SAFETY: made by `create_parser` with this state.
     unsafe { call(env, info, body) }
-}
-
-fn f64_at(words: &[i32], index: i32) -> f64 {
-    let at = 2 * index as usize;
-    f64::from_bits(u64::from(words[at] as u32) | u64::from(words[at + 1] as u32) << 32)
-}
-
-fn set_f64(words: &mut [i32], index: i32, value: f64) {
-    let bits = value.to_bits();
-    words[2 * index as usize] = bits as i32;
-    words[2 * index as usize + 1] = (bits >> 32) as i32;
 }
 
 fn texts_value(env: napi_env, texts: &[napi_value]) -> Result<napi_value> {

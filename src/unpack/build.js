@@ -107,7 +107,7 @@ function createBuilder(binding) {
   const knownKeys = [];
 
   let generation = 0;
-  /** By shape id: a compiled constructor, or `construct`, which counts up to one. */
+  /** By shape id: a compiled constructor, undefined where there is none. */
   let constructors = [];
   let shapes = new Map();
   let compiledKeys = 0;
@@ -154,22 +154,13 @@ function createBuilder(binding) {
     return parsePart(bytes, mode, start, left);
   }
 
-  /** Builds the value that the tape describes. */
-  function build(bytes, options, copies) {
+  /** Builds the value that the tape describes, and parses on where that is only a first part. */
+  function build(bytes, options, copies, mode) {
     source = bytes;
     copyBuffers = copies;
     asMaps = (options & tape.OPT_MAPS_MAP) !== 0;
-    const result = whole(T[tape.ROOT]);
-    release();
-    return result;
-  }
-
-  /** Builds what the tape describes a first part of, and parses on. */
-  function buildParts(bytes, options, copies, mode) {
-    source = bytes;
-    copyBuffers = copies;
-    asMaps = (options & tape.OPT_MAPS_MAP) !== 0;
-    const result = parts(bytes, mode);
+    const isPart = T[tape.STATUS] === tape.STATUS_MORE;
+    const result = isPart ? parts(bytes, mode) : whole(T[tape.ROOT]);
     release();
     return result;
   }
@@ -553,7 +544,7 @@ function createBuilder(binding) {
 
   const status = () => T[tape.STATUS];
 
-  return { build, buildParts, end, faultOffset, forget, parse, status };
+  return { build, end, faultOffset, forget, parse, status };
 }
 
 module.exports = { createBuilder };

@@ -30,9 +30,9 @@ function createUnpack(binding) {
       status = builder.parse(bytes, flags, maxDepth, mode, start);
     }
     try {
-      if (status === tape.STATUS_OK) return builder.build(bytes, flags, copies);
-      if (status === tape.STATUS_MORE) {
-        const value = builder.buildParts(bytes, flags, copies, mode);
+      if (status === tape.STATUS_OK || status === tape.STATUS_MORE) {
+        const value = builder.build(bytes, flags, copies, mode);
+        // Of a message in parts a later one may turn out to be damaged.
         status = builder.status();
         if (status === tape.STATUS_OK) return value;
       }
@@ -40,7 +40,6 @@ function createUnpack(binding) {
       builder.forget();
       throw error;
     }
-    // The message is damaged, or a later part of it.
     throw fault(status, builder.faultOffset());
   }
 
