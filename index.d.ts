@@ -22,14 +22,22 @@ export interface PackOptions {
    *   `ERR_MSGPACK_UNSUPPORTED_TYPE`.
    * - `'nil'`: nil everywhere.
    * - `'throw'`: throws `ERR_MSGPACK_UNSUPPORTED_TYPE`, with the path of the value.
+   * - `'undefined'`: ext type 0 everywhere, which a {@link Packr} with `moreTypes` or records reads
+   *   back as `undefined`; it is the default there.
    */
-  undefinedAs?: 'omit' | 'nil' | 'throw' | undefined;
+  undefinedAs?: 'omit' | 'nil' | 'throw' | 'undefined' | undefined;
 
   /**
-   * Write a number that is not an integer as float 32 (5 bytes) when that loses nothing, instead of
-   * float 64 (9 bytes). Default `false`.
+   * Which numbers that are no integers take a float 32 (5 bytes) instead of a float 64 (9 bytes).
+   *
+   * - `false` (default): none.
+   * - `true`: those that lose nothing.
+   * - `'always'`: all from −2^31 to 2^32, rounded to about seven decimal digits.
+   * - `'round'`: the same; a {@link Packr} with this option reads them back as the decimal number
+   *   that they stand for: 0.1 as 0.1.
+   * - `'fit'`: those that `'round'` reads back as they were.
    */
-  float32?: boolean | undefined;
+  float32?: boolean | 'always' | 'round' | 'fit' | undefined;
 
   /**
    * How many arrays and maps may be inside one another, a positive integer. Past it, and so for
@@ -119,6 +127,12 @@ export type MsgpackErrorCode =
   | 'ERR_MSGPACK_INVALID_INPUT'
   /** The target of {@link packInto} has too little room. */
   | 'ERR_MSGPACK_BUFFER_TOO_SMALL'
+  /** A record without a definition, or a damaged one; structures that could not be saved. */
+  | 'ERR_MSGPACK_RECORD'
+  /** A pointer to an object that the message does not have, or an id that is none. */
+  | 'ERR_MSGPACK_REFERENCE'
+  /** An extension that threw (see `cause`) or packed no bytes; a tag in front of something else. */
+  | 'ERR_MSGPACK_EXTENSION'
   /** More than a MessagePack length, a JavaScript string or a `Buffer` can hold. */
   | 'ERR_MSGPACK_TOO_LARGE'
   /** A fault of msgpack-rs itself, which is worth a report. */
@@ -241,6 +255,194 @@ export function unpackFrom<T = unknown>(
   offset?: number,
   options?: UnpackOptions,
 ): Unpacked<T>;
+
+/** An extension whose values are bytes on the wire: an ext of its type. */
+export interface BytesExtension<T = any> {
+  /** What is packed by `pack`: instances of this class and of its subclasses. */
+  Class?: (abstract new (...args: any[]) => T) | undefined;
+  /** The ext type, an integer from 0 to 127. */
+  type: number;
+  /** Makes the bytes. It may call the same codec. */
+  pack?(value: T): ArrayBufferView | ArrayBufferLike;
+  /** Makes the value of `bytes`, a `Buffer` over the memory of the input. */
+  unpack?(bytes: Buffer): T;
+}
+
+/**
+ * An extension whose values are other values on the wire: three bytes with its type, and then the
+ * value. Without `type` the value takes the place of the instance.
+ */
+export interface ValueExtension<T = any> {
+  /** What is packed by `write`: instances of this class and of its subclasses. */
+  Class?: (abstract new (...args: any[]) => T) | undefined;
+  /** The ext type, an integer from 0 to 127. */
+  type?: number | undefined;
+  /** The value to pack in place of an instance. */
+  write?(value: T): unknown;
+  /** Makes the instance of that value. */
+  read?(value: any): T;
+}
+
+/** What {@link addExtension} and the option `extensions` of a {@link Packr} take. */
+export type Extension<T = any> = BytesExtension<T> | ValueExtension<T>;
+
+/**
+ * Adds an extension for {@link pack}, {@link unpack} and their like, and for every {@link Packr}
+ * that is made from now on. It takes the place of one with the same class or type.
+ *
+ * @throws {TypeError} with code `ERR_INVALID_ARG_VALUE` for what is no extension
+ */
+export function addExtension<T>(extension: Extension<T>): void;
+
+/** Options of {@link Packr}: those of `pack` and `unpack`, and more. */
+export interface PackrOptions extends PackOptions, UnpackOptions {
+  /** Extensions, besides those of {@link addExtension}. */
+  extensions?: readonly Extension[] | undefined;
+
+  /**
+   * Keep the type of `Set`, `Error` (with `cause`, and the `errors` of an `AggregateError`),
+   * `RegExp`, typed arrays, `ArrayBuffer`, `DataView`, `undefined` and of a `bigint` of any size, in
+   * the forms that msgpackr gave them. Default: as `structuredClone`.
+   */
+  moreTypes?: boolean | undefined;
+
+  /**
+   * Keep which objects are the same: one that comes twice is one object again, and may hold itself.
+   * Default `false`.
+   */
+  structuredClone?: boolean | undefined;
+
+  /**
+   * Write objects as records, in the form of msgpackr: the names of the properties once, and after
+   * that one or two bytes for all of them. What is a map on the wire is a `Map` then. Default:
+   * `true` if `moreTypes`, `structuredClone`, `sequential` or one of the three options for
+   * structures is given, otherwise `false`.
+   */
+  useRecords?: boolean | undefined;
+
+  /**
+   * Whether a map becomes an object (`maps: 'object'`) where `maps` does not say. Default: the
+   * opposite of `useRecords`.
+   */
+  mapsAsObjects?: boolean | undefined;
+
+  /**
+   * The structures of records that writer and reader share, each an array of names; those are not
+   * written. New ones are added to this array. Keep it, or give it to the reader.
+   */
+  structures?: string[][] | undefined;
+
+  /** Returns the structures as they were saved last; `undefined` when there are none. */
+  getStructures?: (() => string[][] | undefined | null) | undefined;
+
+  /**
+   * Saves the structures, after a message that has added some and before `pack` returns. `false`
+   * means that somebody else has saved others meanwhile (`isCompatible`, given those, tells): they
+   * are loaded and the message is packed again.
+   */
+  saveStructures?:
+    | ((
+        structures: string[][],
+        isCompatible: (existing: string[][] | undefined | null) => boolean,
+      ) => unknown)
+    | undefined;
+
+  /** Shared structures at most, up to 8160. Default: 32 where new ones can be shared, else 0. */
+  maxSharedStructures?: number | undefined;
+
+  /** Structures that are defined within messages, at a time. Default: 64 less the shared ones. */
+  maxOwnStructures?: number | undefined;
+
+  /** Says of the names of a new structure whether to share it; `false` keeps it out. */
+  shouldShareStructure?: ((names: string[]) => unknown) | undefined;
+
+  /**
+   * Definitions hold for all messages that follow, in the order in which they were packed. Default
+   * `false`: every message can be read by itself.
+   */
+  sequential?: boolean | undefined;
+
+  /**
+   * Write equal values as equal bytes: the keys of objects in the order of their UTF-8 bytes, the
+   * entries of a `Map` and the elements of a `Set` in the order of what is written for them.
+   * Default `false`.
+   */
+  sortKeys?: boolean | undefined;
+
+  /** Says of each key of an object whether the property is written. */
+  keyFilter?: ((key: string) => unknown) | undefined;
+
+  /** Properties with one of these values are left out of objects. */
+  skipValues?: readonly unknown[] | undefined;
+
+  /** Freeze what is unpacked, all the way down. Memory cannot be frozen. Default `false`. */
+  freeze?: boolean | undefined;
+
+  /**
+   * Write an object that is no record with the shortest header. `false`: with three bytes at least,
+   * as msgpackr does. Default `true`.
+   */
+  variableMapSize?: boolean | undefined;
+}
+
+/**
+ * Packs and unpacks with options said once. Instances share nothing; each has its own extensions,
+ * and one that is used again within itself (by an extension, say) does what it would do otherwise.
+ *
+ * The first of its kind costs a millisecond or so to make. Make one, and keep it.
+ */
+export class Packr {
+  /** @throws {TypeError} with code `ERR_INVALID_ARG_VALUE` for an option it does not know or take */
+  constructor(options?: PackrOptions);
+
+  /**
+   * Encodes a value as one message, like {@link pack}.
+   *
+   * @throws {MsgpackError} as `pack` does, and `ERR_MSGPACK_EXTENSION`, `ERR_MSGPACK_RECORD`
+   */
+  pack(value: unknown): PackedBuffer;
+
+  /** Encodes a value into memory that is there already, like {@link packInto}. */
+  packInto(value: unknown, target: Uint8Array, offset?: number): number;
+
+  /**
+   * Decodes one message, which is all of `bytes`, like {@link unpack}.
+   *
+   * @throws {MsgpackError} as `unpack` does, and `ERR_MSGPACK_EXTENSION`, `ERR_MSGPACK_RECORD`,
+   * `ERR_MSGPACK_REFERENCE`
+   */
+  unpack<T = unknown>(bytes: MessageBytes): T;
+
+  /** Decodes all messages of `bytes`, like {@link unpackMultiple}. */
+  unpackMultiple<T = unknown>(bytes: MessageBytes): T[];
+
+  /** Decodes one message from `offset` on, like {@link unpackFrom}. */
+  unpackFrom<T = unknown>(bytes: MessageBytes, offset?: number): Unpacked<T>;
+
+  /** The same as `pack`. */
+  encode(value: unknown): PackedBuffer;
+
+  /** The same as `unpack`. */
+  decode<T = unknown>(bytes: MessageBytes): T;
+
+  /** Adds an extension to this instance. */
+  addExtension<T>(extension: Extension<T>): this;
+
+  /** The structures that are shared by now; the array that was given, where one was. */
+  readonly structures: string[][];
+}
+
+/** The same class as {@link Packr}. */
+export const Unpackr: typeof Packr;
+export type Unpackr = Packr;
+
+/** The same class as {@link Packr}. */
+export const Encoder: typeof Packr;
+export type Encoder = Packr;
+
+/** The same class as {@link Packr}. */
+export const Decoder: typeof Packr;
+export type Decoder = Packr;
 
 /** The same function as {@link pack}. */
 export const encode: typeof pack;

@@ -5,8 +5,8 @@ const { version } = require('./package.json');
 const { MsgpackError } = require('./src/error');
 const { Ext } = require('./src/ext');
 const { Timestamp } = require('./src/timestamp');
-const { createPack } = require('./src/pack');
-const { createUnpack } = require('./src/unpack');
+const { createPackr } = require('./src/packr');
+const { createPlain } = require('./src/plain');
 
 if (binding.version() !== version) {
   throw new Error(
@@ -15,8 +15,9 @@ if (binding.version() !== version) {
   );
 }
 
-const { pack, packInto } = createPack(binding);
-const { unpack, unpackFrom, unpackMultiple } = createUnpack(binding);
+const { addExtension, extensions, pack, packInto, unpack, unpackFrom, unpackMultiple } =
+  createPlain(binding);
+const Packr = createPackr(extensions);
 
 module.exports.pack = pack;
 module.exports.unpack = unpack;
@@ -25,6 +26,11 @@ module.exports.unpackFrom = unpackFrom;
 module.exports.packInto = packInto;
 module.exports.encode = pack;
 module.exports.decode = unpack;
+module.exports.addExtension = addExtension;
+module.exports.Packr = Packr;
+module.exports.Unpackr = Packr;
+module.exports.Encoder = Packr;
+module.exports.Decoder = Packr;
 module.exports.Ext = Ext;
 module.exports.Timestamp = Timestamp;
 module.exports.MsgpackError = MsgpackError;

@@ -5,13 +5,18 @@ import msgpack from './index.js';
 export default msgpack;
 
 export const {
+  addExtension,
+  Decoder,
   decode,
+  Encoder,
   Ext,
   encode,
   MsgpackError,
+  Packr,
   pack,
   packInto,
   Timestamp,
+  Unpackr,
   unpack,
   unpackFrom,
   unpackMultiple,

@@ -15,9 +15,14 @@ const node = async (args) =>
 
 const imported = { ...namespace };
 const NAMES = [
+  'Decoder',
+  'Encoder',
   'Ext',
   'MsgpackError',
+  'Packr',
   'Timestamp',
+  'Unpackr',
+  'addExtension',
   'decode',
   'encode',
   'pack',

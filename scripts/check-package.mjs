@@ -21,18 +21,19 @@ if (status !== 0) throw new Error('npm pack failed');
 const [report] = Object.values(JSON.parse(stdout));
 const files = new Set(report.files.map((file) => file.path));
 
-function jsUnder(dir) {
+function filesUnder(dir) {
   return readdirSync(path.join(root, dir), { withFileTypes: true }).flatMap((entry) => {
     const name = `${dir}/${entry.name}`;
-    if (entry.isDirectory()) return jsUnder(name);
-    return name.endsWith('.js') ? [name] : [];
+    if (entry.isDirectory()) return filesUnder(name);
+    return name.endsWith('.rs') ? [] : [name];
   });
 }
 
 const required = new Set([
   ...['package.json', 'README.md', 'LICENSE', 'CHANGELOG.md'],
   ...['index.js', 'index.mjs', 'index.d.ts', 'index.d.mts', 'binding.js'],
-  ...jsUnder('src'),
+  ...filesUnder('src'),
+  ...filesUnder('compat'),
 ]);
 for (const name of required) if (!files.has(name)) problems.push(`${name} is missing`);
 for (const name of files) if (!required.has(name)) problems.push(`${name} does not belong there`);

@@ -108,6 +108,73 @@ fn throw(env: napi_env, reason: &str) -> napi_value {
     null_mut()
 }
 
+/// Fetches as much of a string as fits, as UTF-8, and returns the bytes. V8 is fast at this only
+/// while the text is ASCII, and only with three bytes of room for every unit.
+pub fn fetch_utf8(env: napi_env, string: napi_value, to: &mut [u8]) -> Result<usize> {
+    let mut copied = 0;
+    // SAFETY: Node writes no more than it is told there is room for.
+    check(unsafe {
+        sys::napi_get_value_string_utf8(env, string, to.as_mut_ptr().cast(), to.len(), &mut copied)
+    })?;
+    Ok(copied)
+}
+
+fn string(env: napi_env, value: napi_value) -> Result<String> {
+    let mut len = 0;
+    // SAFETY: without a buffer Node only counts.
+    check(unsafe { sys::napi_get_value_string_utf8(env, value, null_mut(), 0, &mut len) })?;
+    let mut bytes = vec![0u8; len + 1];
+    let copied = fetch_utf8(env, value, &mut bytes)?;
+    bytes.truncate(copied);
+    String::from_utf8(bytes).map_err(|_| Error::from_reason("a key's text"))
+}
+
+pub fn array_length(env: napi_env, array: napi_value) -> Result<u32> {
+    let mut length = 0;
+    // SAFETY: Node checks the type.
+    check(unsafe { sys::napi_get_array_length(env, array, &mut length) })?;
+    Ok(length)
+}
+
+pub fn element(env: napi_env, array: napi_value, index: u32) -> Result<napi_value> {
+    let mut value = null_mut();
+    // SAFETY: Node checks the type.
+    check(unsafe { sys::napi_get_element(env, array, index, &mut value) })?;
+    Ok(value)
+}
+
+/// The strings of a JavaScript array.
+pub fn strings(env: napi_env, array: napi_value) -> Result<Vec<String>> {
+    (0..array_length(env, array)?).map(|index| string(env, element(env, array, index)?)).collect()
+}
+
+pub fn integer(env: napi_env, value: napi_value) -> Result<u32> {
+    let mut integer = 0;
+    // SAFETY: Node checks the type.
+    check(unsafe { sys::napi_get_value_uint32(env, value, &mut integer) })?;
+    Ok(integer)
+}
+
+/// A JavaScript array of these strings.
+pub fn string_array(env: napi_env, strings: Vec<&str>) -> Result<napi_value> {
+    let mut array = null_mut();
+    // SAFETY: a live environment and its own values.
+    unsafe {
+        check(sys::napi_create_array_with_length(env, strings.len(), &mut array))?;
+        for (index, text) in strings.iter().enumerate() {
+            let mut string = null_mut();
+            check(sys::napi_create_string_utf8(
+                env,
+                text.as_ptr().cast(),
+                text.len() as isize,
+                &mut string,
+            ))?;
+            check(sys::napi_set_element(env, array, index as u32, string))?;
+        }
+    }
+    Ok(array)
+}
+
 /// The bytes of an `ArrayBuffer`.
 ///
 /// # Safety

@@ -39,6 +39,8 @@ layout! {
     GENERATION = 7;
     /// Unpack, out: the word of the root value.
     ROOT = 9;
+    /// Pack, out: how many record structures the reader shares by now.
+    SHARED = 8;
     /// Out, a double at this index: bytes of the result, or the offset of a fault.
     LENGTH_F64 = 5;
     /// Unpack, in: where to start. Out: where the value ended. A double at this index.
@@ -70,15 +72,39 @@ layout! {
     FAULT_CHANGED = 24;
     FAULT_INPUT = 25;
     FAULT_INTERNAL = 26;
+    FAULT_RECORD = 27;
+    FAULT_REFERENCE = 28;
+    FAULT_EXTENSION = 29;
 
-    OPT_FLOAT32 = 1;
+    /// Pack, two bits: 0 never a float 32, or one of the next three.
+    OPT_FLOAT32 = 3;
+    FLOAT32_LOSSLESS = 1;
+    FLOAT32_ALWAYS = 2;
+    /// Where the reader can round it to the same decimal number.
+    FLOAT32_FIT = 3;
+    /// Pack: objects are records. Unpack: so are they on the wire.
+    OPT_RECORDS = 4;
+    /// Pack: the header of an object is a map 16 at least.
+    OPT_MAP16 = 8;
+    /// Pack: numbers outside 32 bits are floats.
+    OPT_INT32 = 16;
+    /// Pack: a BigInt takes its 64 bits however small it is.
+    OPT_WIDE_BIGINT = 32;
 
     OPT_MAPS_MAP = 1;
     OPT_TIMESTAMPS = 2;
-    OPT_UTF8_FATAL = 4;
-    OPT_UTF8_RAW = 8;
+    OPT_UTF8_FATAL = 8;
+    OPT_UTF8_RAW = 16;
     /// Two bits: 0 auto, 1 bigint, 2 number, 3 string.
-    OPT_INT64_SHIFT = 4;
+    OPT_INT64_SHIFT = 5;
+    /// Float 32 numbers are rounded to the decimal digits that they stand for.
+    OPT_ROUND = 128;
+    /// A record id that nothing defines is a fault, not the integer that it could be.
+    OPT_STRICT_IDS = 256;
+    /// Nil and booleans can be keys of an object, and a timestamp of one byte is a Date that is none.
+    OPT_LENIENT = 512;
+    /// What the message before has defined still holds.
+    OPT_KEEP = 1024;
 
     MODE_ONE = 0;
     MODE_FROM = 1;
@@ -119,6 +145,23 @@ layout! {
     P_BIGINT = 13;
     /// Nanoseconds in the next word, seconds as a 64-bit integer at the next even word behind it.
     P_TIMESTAMP = 14;
+    /// Payload: one of the `PR_…` kinds.
+    P_RARE = 15;
+
+    /// An object whose keys are no shape, as a record. Next word: how many; the keys, then the values.
+    PR_RECORD = 0;
+    /// The next word is an ext type that the value behind it, a whole one, is tagged with.
+    PR_TAG = 1;
+    /// The value that follows is an object that may come again.
+    PR_MARK = 2;
+    /// An object that came before. Next word: the number of its mark.
+    PR_REF = 3;
+    /// A BigInt of more than 64 bits. Next word: its index in the refs.
+    PR_BIGINT = 4;
+    /// A typed array. Next words: its code, its index in the refs, its byte length, low and high.
+    PR_TYPED = 5;
+    /// The same as P_MAP for an object. Next word: pairs.
+    PR_OBJECT = 6;
 
     // Tags of the unpack tape.
     /// Payload: the integer, 28 bits signed.
@@ -165,6 +208,20 @@ layout! {
     RARE_TIMESTAMP = 4;
     /// The first word is the id that the next of the message's texts has from now on.
     RARE_NEW_STR = 5;
+    /// A record whose names are no shape: the first word is the number of its structure, the second
+    /// how many values follow the kind.
+    RARE_RECORD = 6;
+    /// A value with an ext type as its tag: the value's word, the type; behind the kind the ext's
+    /// offset, low and high.
+    RARE_TAG = 7;
+    /// An object that is pointed at: its word, its id.
+    RARE_ID = 8;
+    /// The first word is the id of an object that came before.
+    RARE_REF = 9;
+    /// A BigInt as two's complement, big-endian: offset low and high; behind the kind its length.
+    RARE_BIGINT = 10;
+    /// A typed array: offset low and high of its bytes; behind the kind their length, its code.
+    RARE_TYPED = 11;
 
     // In the place of a key of a U_MAP block three tags mean something else.
     /// Payload: the id of a key that JavaScript holds.
@@ -183,6 +240,34 @@ layout! {
     CONST_EMPTY_STR = 4;
     CONST_EMPTY_ARRAY = 5;
     CONST_EMPTY_MAP = 6;
+    CONST_EMPTY_OBJECT = 7;
+    /// Ext type 0, and a Date that is none.
+    CONST_UNDEFINED = 8;
+    CONST_INVALID_DATE = 9;
+
+    // The ext types that msgpackr gave a meaning.
+    EXT_UNDEFINED = 0;
+    EXT_BIGINT = 0x42;
+    EXT_ERROR = 0x65;
+    EXT_ID = 0x69;
+    EXT_POINTER = 0x70;
+    EXT_RECORD = 0x72;
+    EXT_SET = 0x73;
+    EXT_TYPED = 0x74;
+    EXT_REGEXP = 0x78;
+
+    // What an ext type means to the parser; JavaScript says so for each type once.
+    KIND_EXT = 0;
+    /// A tag of any value, or of an array.
+    KIND_TAG = 1;
+    KIND_ARRAY_TAG = 2;
+    KIND_UNDEFINED = 3;
+    KIND_BIGINT = 4;
+    KIND_TYPED = 5;
+    KIND_RECORD = 6;
+    KIND_ID = 7;
+    KIND_POINTER = 8;
+    KIND_REFUSED = 9;
 
     /// Bits of the length in a string word of the unpack tape; the rest is the offset.
     STR_LENGTH_BITS = 12;

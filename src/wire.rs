@@ -81,6 +81,14 @@ pub static UNSIGNED_FORMS: [IntForm; 65] = {
     forms
 };
 
+/// The same where the integers from 64 to 127 are ids of records when they stand alone: all of them
+/// have seven bits.
+pub static RECORD_FORMS: [IntForm; 65] = {
+    let mut forms = UNSIGNED_FORMS;
+    forms[7] = int_form(UINT8, 1);
+    forms
+};
+
 /// The shortest form of a negative integer, by the significant bits of its complement (0..=63).
 pub static NEGATIVE_FORMS: [IntForm; 65] = {
     let mut forms = [FIXINT; 65];
@@ -124,6 +132,17 @@ impl IntRead {
         (int >= 0) | (self.signed != 0)
     }
 }
+
+/// The same where the fixints from 64 to 127 are ids of records.
+pub static RECORD_INT_READS: [IntRead; 256] = {
+    let mut reads = INT_READS;
+    let mut byte = 0x40;
+    while byte <= 0x7f {
+        reads[byte].len = 0;
+        byte += 1;
+    }
+    reads
+};
 
 pub static INT_READS: [IntRead; 256] = {
     let mut reads = [IntRead { len: 0, at: 0, shift: 0, signed: 0 }; 256];

@@ -464,6 +464,7 @@ fn options() -> Options {
         map_keys: false,
         timestamps: false,
         mode: MODE_ONE,
+        ..Options::from_bits(0, 1000, MODE_ONE)
     }
 }
 
@@ -1088,6 +1089,10 @@ impl Refs for Held {
         out.extend(&encode(&Value::from(string.as_str())));
         Ok(())
     }
+
+    fn bigint(&mut self, _: u32) -> Result<(bool, Vec<u64>), Fault> {
+        Err(Fault::at(FAULT_INTERNAL, 0))
+    }
 }
 
 struct Writer<'a> {
@@ -1345,6 +1350,8 @@ fn has_wide_bigints(value: &Value) -> bool {
 
 struct Packer {
     encoder: Encoder,
+    options: i32,
+    max_depth: usize,
     shapes: Shapes,
     shape_ids: HashMap<Vec<String>, u32>,
 }
@@ -1357,7 +1364,7 @@ struct Packed {
 impl Packer {
     fn new() -> Packer {
         let (encoder, shapes) = (Encoder::default(), Shapes::default());
-        Packer { encoder, shapes, shape_ids: HashMap::new() }
+        Packer { encoder, options: 0, max_depth: 1000, shapes, shape_ids: HashMap::new() }
     }
 
     fn pack(&mut self, value: &Value, choices: &[u8]) -> Result<Packed, Fault> {
@@ -1376,7 +1383,7 @@ impl Packer {
         pieces.push(piece);
         let mut slab = vec![0xaa; usize::from(choices.drawn[0])];
         let encoder = &mut self.encoder;
-        encoder.reset();
+        encoder.start(self.options, self.max_depth);
         // SAFETY: the slab outlives the message.
         unsafe { encoder.out.start(slab.as_mut_ptr(), slab.len()) };
         for (i, mut piece) in pieces.into_iter().enumerate() {
@@ -1434,7 +1441,7 @@ proptest! {
         float32 in any::<bool>(),
     ) {
         let mut packer = Packer::new();
-        packer.encoder.float32 = float32;
+        packer.options = if float32 { FLOAT32_LOSSLESS } else { 0 };
         for value in values.iter().chain(&values) {
             let packed = packer.pack(value, &choices).unwrap();
             check_packed(value, &packed.bytes, float32);
@@ -1523,6 +1530,7 @@ fn lone_surrogates_are_replaced_and_never_fuse() {
     }
     rope.extend([0xdc26; TEXT_PADDING]);
     let mut encoder = Encoder::default();
+    encoder.start(0, 1000);
     let mut text = Text::new(Units::Utf16(&rope));
     encoder.run(&words, &Shapes::default(), &mut text, &mut Held::default()).unwrap();
     let read = rmpv::decode::read_value(&mut encoder.out.written()).unwrap();
@@ -1544,7 +1552,7 @@ fn packing_and_unpacking_are_as_deep() {
                 for max_depth in 0..10 {
                     for choice in 0..9 {
                         let mut packer = Packer::new();
-                        packer.encoder.max_depth = max_depth;
+                        packer.max_depth = max_depth;
                         let packed = packer.pack(&value, &[choice, 1, 5]);
                         let unpacked = Codec::new(64)
                             .unpack(&encode(&value), Options { max_depth, ..options() });
@@ -1562,6 +1570,7 @@ fn a_tape_that_makes_no_sense_is_a_fault_and_no_panic() {
     let mut random = Random(7);
     for _ in 0..20_000 {
         let mut encoder = Encoder::default();
+        encoder.start(0, 1000);
         let mut shapes = Shapes::default();
         shapes.define(["a", "b"].into_iter());
         shapes.define([].into_iter());

@@ -11,7 +11,10 @@ use super::encode::{Encoder, Refs};
 use super::out::Out;
 use super::shapes::Shapes;
 use super::text::{TEXT_PADDING, Text, Units, put_str_header, utf16_to_utf8};
-use crate::addon::{add_function, array_buffer, bytes, call, check};
+use crate::addon::{
+    add_function, array_buffer, array_length, bytes, call, check, element, fetch_utf8, integer,
+    string_array, strings,
+};
 use crate::tape::*;
 
 /// A rope of fewer units is fetched as UTF-16 at once: that does not make V8 flatten it first, and
@@ -74,6 +77,9 @@ pub(crate) unsafe extern "C" fn create_packer(
             add_function(env, packer, c"setSlab", set_slab, shared.clone())?;
             add_function(env, packer, c"defineShape", define_shape, shared.clone())?;
             add_function(env, packer, c"clearShapes", clear_shapes, shared.clone())?;
+            add_function(env, packer, c"configureRecords", configure_records, shared.clone())?;
+            add_function(env, packer, c"setShared", set_shared, shared.clone())?;
+            add_function(env, packer, c"sharedNames", shared_names, shared.clone())?;
             add_function(env, packer, c"path", path, shared.clone())?;
             add_function(env, packer, c"reset", reset, shared)?;
         }
@@ -98,9 +104,8 @@ unsafe extern "C" fn encode(env: napi_env, info: napi_callback_info) -> napi_val
         let (header, words) = tape.split_at_mut(HEADER_WORDS as usize);
         if !packer.started {
             packer.started = true;
-            packer.encoder.reset();
-            packer.encoder.max_depth = header[MAX_DEPTH as usize] as usize;
-            packer.encoder.float32 = header[OPTIONS as usize] & OPT_FLOAT32 != 0;
+            let max_depth = header[MAX_DEPTH as usize] as usize;
+            packer.encoder.start(header[OPTIONS as usize], max_depth);
             let (slab, len) = packer.slabs[usize::from(header[SLAB as usize] != 0)];
             let at = (header[SLAB_AT as usize] as usize).min(len);
             // SAFETY: JavaScript holds the slab, has just seen that it is not detached, and `at`
@@ -131,6 +136,7 @@ unsafe extern "C" fn encode(env: napi_env, info: napi_callback_info) -> napi_val
             }
             Err(fault) => header[STATUS as usize] = fault.code,
         }
+        header[SHARED as usize] = packer.encoder.records.shared().len() as i32;
         set_header_f64(header, LENGTH_F64, length as f64);
         Ok(null_mut())
     }
@@ -171,17 +177,6 @@ impl Scratch {
     }
 }
 
-/// Fetches as much of a string as fits, as UTF-8, and returns the bytes. V8 is fast at this only
-/// while the text is ASCII, and only with three bytes of room for every unit.
-fn fetch_utf8(env: napi_env, string: napi_value, to: &mut [u8]) -> Result<usize> {
-    let mut copied = 0;
-    // SAFETY: Node writes no more than it is told there is room for.
-    check(unsafe {
-        sys::napi_get_value_string_utf8(env, string, to.as_mut_ptr().cast(), to.len(), &mut copied)
-    })?;
-    Ok(copied)
-}
-
 /// Makes room without clearing it on every call.
 fn grow<T: Clone + Default>(scratch: &mut Vec<T>, room: usize) {
     if scratch.len() < room {
@@ -200,13 +195,6 @@ fn fetch_utf16(env: napi_env, string: napi_value, units: usize, to: &mut [u16]) 
         return Err(Error::from_reason("the rope's length"));
     }
     Ok(())
-}
-
-fn utf8_len(env: napi_env, string: napi_value) -> Result<usize> {
-    let mut len = 0;
-    // SAFETY: without a buffer Node only counts.
-    check(unsafe { sys::napi_get_value_string_utf8(env, string, null_mut(), 0, &mut len) })?;
-    Ok(len)
 }
 
 /// The caller's buffers and long strings, in an array of the codec's own.
@@ -297,6 +285,21 @@ impl Refs for JsRefs {
         let value = self.get(index)?;
         self.string_into(value, units, probably_ascii, out)
             .map_err(|_| Fault::at(FAULT_INTERNAL, 0))
+    }
+
+    fn bigint(&mut self, index: u32) -> std::result::Result<(bool, Vec<u64>), Fault> {
+        let value = self.get(index)?;
+        let (mut sign, mut count) = (0, 0);
+        let internal = |_| Fault::at(FAULT_INTERNAL, 0);
+        // SAFETY: without room for words Node only counts them; then it writes no more than `count`.
+        unsafe {
+            let get = sys::napi_get_value_bigint_words;
+            check(get(self.env, value, null_mut(), &mut count, null_mut())).map_err(internal)?;
+            let mut words = vec![0; count];
+            check(get(self.env, value, &mut sign, &mut count, words.as_mut_ptr()))
+                .map_err(internal)?;
+            Ok((sign != 0, words))
+        }
     }
 }
 
@@ -391,33 +394,19 @@ unsafe extern "C" fn set_slab(env: napi_env, info: napi_callback_info) -> napi_v
     unsafe { call(env, info, body) }
 }
 
-/// `defineShape(keys)` → id.
+/// `defineShape(keys, shareable)` → id. The second is 0 where the keys are none to share.
 unsafe extern "C" fn define_shape(env: napi_env, info: napi_callback_info) -> napi_value {
-    fn body(shared: &Shared, env: napi_env, [keys]: [napi_value; 1]) -> Result<napi_value> {
-        let mut count = 0;
-        // SAFETY: Node checks the types; the strings are copied.
-        let keys = unsafe {
-            check(sys::napi_get_array_length(env, keys, &mut count))?;
-            (0..count)
-                .map(|index| {
-                    let mut key = null_mut();
-                    check(sys::napi_get_element(env, keys, index, &mut key))?;
-                    let len = utf8_len(env, key)?;
-                    let mut bytes = vec![0u8; len + 1];
-                    let mut copied = 0;
-                    check(sys::napi_get_value_string_utf8(
-                        env,
-                        key,
-                        bytes.as_mut_ptr().cast(),
-                        len + 1,
-                        &mut copied,
-                    ))?;
-                    bytes.truncate(copied);
-                    String::from_utf8(bytes).map_err(|_| Error::from_reason("a key's text"))
-                })
-                .collect::<Result<Vec<String>>>()?
-        };
-        let id = borrow(shared)?.shapes.define(keys.iter().map(String::as_str));
+    fn body(
+        shared: &Shared,
+        env: napi_env,
+        [keys, shareable]: [napi_value; 2],
+    ) -> Result<napi_value> {
+        let keys = strings(env, keys)?;
+        let shareable = integer(env, shareable)? != 0;
+        let mut packer = borrow(shared)?;
+        let packer = &mut *packer;
+        let id = packer.shapes.define(keys.iter().map(String::as_str));
+        packer.encoder.records.add_shape(packer.shapes.names(id), shareable);
         let mut result = null_mut();
         // SAFETY: a live environment.
         check(unsafe { sys::napi_create_uint32(env, id, &mut result) })?;
@@ -427,10 +416,61 @@ unsafe extern "C" fn define_shape(env: napi_env, info: napi_callback_info) -> na
     unsafe { call(env, info, body) }
 }
 
+/// `configureRecords(maxShared, maxOwn, sequential)`: forgets all structures.
+unsafe extern "C" fn configure_records(env: napi_env, info: napi_callback_info) -> napi_value {
+    fn body(
+        shared: &Shared,
+        env: napi_env,
+        [max_shared, max_own, sequential]: [napi_value; 3],
+    ) -> Result<napi_value> {
+        let (max_shared, max_own) = (integer(env, max_shared)?, integer(env, max_own)?);
+        let sequential = integer(env, sequential)? != 0;
+        borrow(shared)?.encoder.records.configure(max_shared, max_own, sequential);
+        Ok(null_mut())
+    }
+    // SAFETY: made by `create_packer` with this state.
+    unsafe { call(env, info, body) }
+}
+
+/// `setShared(structures)`: what the reader shares from now on, an array of arrays of names.
+unsafe extern "C" fn set_shared(env: napi_env, info: napi_callback_info) -> napi_value {
+    fn body(shared: &Shared, env: napi_env, [structures]: [napi_value; 1]) -> Result<napi_value> {
+        let mut encoded = Shapes::default();
+        let mut all = Vec::new();
+        for index in 0..array_length(env, structures)? {
+            let names = strings(env, element(env, structures, index)?)?;
+            encoded.clear();
+            let id = encoded.define(names.iter().map(String::as_str));
+            all.push((names.len() as u32, encoded.names(id).into()));
+        }
+        let mut packer = borrow(shared)?;
+        let packer = &mut *packer;
+        packer.encoder.records.set_shared(all, &packer.shapes);
+        Ok(null_mut())
+    }
+    // SAFETY: made by `create_packer` with this state.
+    unsafe { call(env, info, body) }
+}
+
+/// `sharedNames(index)` → the names of a structure that the reader shares.
+unsafe extern "C" fn shared_names(env: napi_env, info: napi_callback_info) -> napi_value {
+    fn body(shared: &Shared, env: napi_env, [index]: [napi_value; 1]) -> Result<napi_value> {
+        let index = integer(env, index)? as usize;
+        let packer = borrow(shared)?;
+        let structure = packer.encoder.records.shared().get(index);
+        let (_, encoded) = structure.ok_or_else(|| Error::from_reason("a structure"))?;
+        string_array(env, super::encode::texts(encoded))
+    }
+    // SAFETY: made by `create_packer` with this state.
+    unsafe { call(env, info, body) }
+}
+
 /// `clearShapes()`: forgets all shapes; ids start anew.
 unsafe extern "C" fn clear_shapes(env: napi_env, info: napi_callback_info) -> napi_value {
     fn body(shared: &Shared, _: napi_env, []: [napi_value; 0]) -> Result<napi_value> {
-        borrow(shared)?.shapes.clear();
+        let mut packer = borrow(shared)?;
+        packer.shapes.clear();
+        packer.encoder.records.clear_shapes();
         Ok(null_mut())
     }
     // SAFETY: made by `create_packer` with this state.

@@ -1,11 +1,13 @@
 //! Tape → bytes. One loop over the words with a stack of its own: a message may arrive in several
 //! pieces of tape, so everything that must outlive one piece is in [`Encoder`].
 
+use super::float32;
 use super::out::Out;
+use super::records::{Form, Records};
 use super::shapes::{KEY_PADDING, Shapes};
 use super::text::Text;
 use crate::tape::*;
-use crate::wire::{self, MAX_SAFE_INTEGER, NEGATIVE_FORMS, UNSIGNED_FORMS};
+use crate::wire::{self, IntForm, MAX_SAFE_INTEGER, NEGATIVE_FORMS, RECORD_FORMS, UNSIGNED_FORMS};
 
 /// What the encoder asks of the side that holds the caller's own buffers and long strings.
 pub trait Refs {
@@ -21,6 +23,8 @@ pub trait Refs {
         probably_ascii: bool,
         out: &mut Out,
     ) -> Result<(), Fault>;
+    /// The sign (true below zero) and the magnitude of BigInt `index`, its lowest 64 bits first.
+    fn bigint(&mut self, index: u32) -> Result<(bool, Vec<u64>), Fault>;
 }
 
 /// A binary from this size on is copied once, into the result (`bench/` workload `binary`).
@@ -32,6 +36,15 @@ const SCALAR_ROOM: usize = 32;
 /// `end_key` of a frame without registered keys.
 const ARRAY: u32 = u32::MAX;
 const MAP: u32 = u32::MAX - 1;
+/// What is written is part of the one value that follows.
+const PREFIX: u32 = u32::MAX - 2;
+/// A record whose names come first, as values.
+const NAMES: u32 = u32::MAX - 3;
+/// Set in the `end_key` of a record: its keys are not written. The marks above have it too.
+const RECORD: u32 = 1 << 31;
+
+/// Prefixes that may be open for each level of `max_depth`: a mark, and a tag or two.
+const PREFIXES: usize = 3;
 
 /// One open container.
 #[derive(Clone, Copy, Debug)]
@@ -55,8 +68,16 @@ pub struct Encoder {
     pub out: Out,
     frame: Frame,
     stack: Vec<Frame>,
-    pub max_depth: usize,
-    pub float32: bool,
+    /// Levels that may be open; an open prefix raises it by its own.
+    max_depth: usize,
+    max_stack: usize,
+    options: i32,
+    unsigned: &'static [IntForm; 65],
+    pub records: Records,
+    /// Where objects that may come again were written, and the ids of those that did.
+    marks: Vec<usize>,
+    ids: Vec<u32>,
+    next_id: u32,
 }
 
 impl Default for Encoder {
@@ -65,15 +86,42 @@ impl Default for Encoder {
             out: Out::default(),
             frame: ROOT,
             stack: Vec::new(),
-            max_depth: 1000,
-            float32: false,
+            max_depth: 0,
+            max_stack: 0,
+            options: 0,
+            unsigned: &UNSIGNED_FORMS,
+            records: Records::default(),
+            marks: Vec::new(),
+            ids: Vec::new(),
+            next_id: 0,
         }
     }
 }
 
 impl Encoder {
-    /// Forgets an unfinished message; `out.start` begins the next.
+    /// Begins a message; `out.start` has said where it goes.
+    pub fn start(&mut self, options: i32, max_depth: usize) {
+        self.frame = ROOT;
+        self.stack.clear();
+        self.max_depth = max_depth;
+        self.max_stack = max_depth.saturating_mul(1 + PREFIXES);
+        self.options = options;
+        if options & OPT_RECORDS != 0 {
+            self.unsigned = &RECORD_FORMS;
+            self.records.start();
+        } else {
+            self.unsigned = &UNSIGNED_FORMS;
+        }
+        if !self.marks.is_empty() {
+            self.marks.clear();
+            self.ids.clear();
+        }
+        self.next_id = 0;
+    }
+
+    /// Forgets an unfinished message, and what it told its reader.
     pub fn reset(&mut self) {
+        self.records.roll_back();
         self.frame = ROOT;
         self.stack.clear();
     }
@@ -93,13 +141,22 @@ impl Encoder {
         refs: &mut impl Refs,
     ) -> Result<(), Fault> {
         let mut frame = self.frame;
-        let result = self.run_from(&mut frame, words, shapes, text, refs);
+        // Without an option that changes the wire, the code for those that do is not there.
+        let result = if self.options & !OPT_FLOAT32 == 0 {
+            self.run_from::<false>(&mut frame, words, shapes, text, refs)
+        } else {
+            self.run_from::<true>(&mut frame, words, shapes, text, refs)
+        };
         self.frame = frame;
-        result
+        result?;
+        if self.done() && self.next_id > 0 {
+            self.insert_ids();
+        }
+        Ok(())
     }
 
     #[inline(always)]
-    fn run_from(
+    fn run_from<const OPTIONS: bool>(
         &mut self,
         frame: &mut Frame,
         words: &[i32],
@@ -108,6 +165,8 @@ impl Encoder {
         refs: &mut impl Refs,
     ) -> Result<(), Fault> {
         let internal = || Fault::at(FAULT_INTERNAL, 0);
+        let unsigned = if OPTIONS { self.unsigned } else { &UNSIGNED_FORMS };
+        let options = if OPTIONS { self.options } else { self.options & OPT_FLOAT32 };
         let mut f = *frame;
         let mut i = 0;
         // A fault leaves the frame as it was at the value that caused it, which `path` reads.
@@ -152,7 +211,7 @@ impl Encoder {
             let word = words[i];
             i += 1;
             let key_at = self.out.pos;
-            if f.end_key < MAP {
+            if f.end_key < RECORD {
                 let (key, len) = shapes.padded(f.end_key - f.left);
                 self.out.reserve(len + KEY_PADDING + SCALAR_ROOM);
                 // SAFETY: room was made; a key can be read for KEY_PADDING bytes from its start.
@@ -173,16 +232,24 @@ impl Encoder {
             let payload = word >> TAG_BITS;
             match word & ((1 << TAG_BITS) - 1) {
                 // SAFETY: SCALAR_ROOM was reserved.
-                P_INT => unsafe { put_int(i64::from(payload), &mut self.out) },
+                P_INT => unsafe { put_int(i64::from(payload), unsigned, &mut self.out) },
                 P_STR => check!(text.write_next(payload as usize, &mut self.out)),
                 P_SHAPE => {
                     let Some(&shape) = shapes.shapes.get(payload as usize) else {
                         fail!(internal())
                     };
+                    let end_key = shape.first_key + shape.keys;
                     let at = self.out.pos;
-                    // SAFETY: SCALAR_ROOM was reserved.
-                    unsafe { put_map_header(shape.keys, &mut self.out) };
-                    open!(shape.keys, shape.first_key + shape.keys, at);
+                    if OPTIONS
+                        && options & OPT_RECORDS != 0
+                        && self.records.put(payload as u32, shapes, &mut self.out) == Form::Record
+                    {
+                        open!(shape.keys, end_key | RECORD, at);
+                    } else {
+                        // SAFETY: SCALAR_ROOM was reserved.
+                        unsafe { put_object_header::<OPTIONS>(shape.keys, options, &mut self.out) };
+                        open!(shape.keys, end_key, at);
+                    }
                 }
                 P_ARRAY => {
                     let n = payload as u32;
@@ -195,7 +262,7 @@ impl Encoder {
                         if self.stack.len() >= self.max_depth {
                             fail!(Fault::at(FAULT_DEPTH, 0));
                         }
-                        match self.put_run(next, words, i + 1) {
+                        match self.put_run::<OPTIONS>(next, words, i + 1) {
                             Some(end) => i = end,
                             None => fail!(internal()),
                         }
@@ -207,7 +274,7 @@ impl Encoder {
                     let at = (i + 1) & !1;
                     let Some(number) = double_at(words, at) else { fail!(internal()) };
                     // SAFETY: SCALAR_ROOM was reserved.
-                    unsafe { put_number(number, self.float32, &mut self.out) };
+                    unsafe { put_number::<OPTIONS>(number, options, unsigned, &mut self.out) };
                     i = at + 2;
                 }
                 P_CONST => {
@@ -215,16 +282,25 @@ impl Encoder {
                         CONST_NIL => wire::NIL,
                         CONST_FALSE => wire::FALSE,
                         CONST_TRUE => wire::TRUE,
-                        _ => {
+                        CONST_SKIP => {
                             // Take the key back; the header is corrected when the map closes.
                             self.out.pos = match f.end_key {
-                                ARRAY => fail!(internal()),
                                 MAP if f.left & 1 == 0 => fail!(internal()),
                                 MAP => f.key_at,
+                                RECORD.. => fail!(internal()),
                                 _ => key_at,
                             };
                             f.skipped += 1;
                             wire::NIL
+                        }
+                        _ => {
+                            let (ext_type, byte) = match payload {
+                                CONST_UNDEFINED => (EXT_UNDEFINED as u8, 0),
+                                _ => (wire::TIMESTAMP as u8, 0xff),
+                            };
+                            // SAFETY: SCALAR_ROOM was reserved.
+                            unsafe { self.out.put_bytes([wire::FIXEXT1, ext_type]) };
+                            byte
                         }
                     };
                     if payload != CONST_SKIP {
@@ -236,7 +312,7 @@ impl Encoder {
                     if payload <= 0 || payload as u32 > f.left {
                         fail!(internal());
                     }
-                    match self.put_run(word, words, i) {
+                    match self.put_run::<OPTIONS>(word, words, i) {
                         Some(end) => i = end,
                         None => fail!(internal()),
                     }
@@ -297,14 +373,17 @@ impl Encoder {
                     i = at + 2;
                     // SAFETY: SCALAR_ROOM was reserved.
                     unsafe {
-                        if payload != 0 {
-                            put_unsigned(bits, &mut self.out);
+                        if OPTIONS && options & OPT_WIDE_BIGINT != 0 {
+                            self.out.put(if payload != 0 { wire::UINT64 } else { wire::INT64 });
+                            self.out.put_bytes(bits.to_be_bytes());
+                        } else if payload != 0 {
+                            put_unsigned(bits, unsigned, &mut self.out);
                         } else if bits as i64 > MAX_SAFE_INTEGER {
                             // Both 64-bit forms are as short; int 64 is what peers write for these.
                             self.out.put(wire::INT64);
                             self.out.put_bytes(bits.to_be_bytes());
                         } else {
-                            put_int(bits as i64, &mut self.out);
+                            put_int(bits as i64, unsigned, &mut self.out);
                         }
                     }
                 }
@@ -318,12 +397,99 @@ impl Encoder {
                     // SAFETY: SCALAR_ROOM was reserved.
                     unsafe { put_timestamp(seconds as i64, nanoseconds as u32, &mut self.out) };
                 }
+                P_RARE => {
+                    // The value behind a mark may be in the next piece; it has no argument.
+                    let argument = if payload == PR_MARK {
+                        0
+                    } else if let Some(&argument) = words.get(i) {
+                        i += 1;
+                        argument
+                    } else {
+                        fail!(internal())
+                    };
+                    macro_rules! prefix {
+                        () => {{
+                            if self.max_depth >= self.max_stack {
+                                fail!(Fault::at(FAULT_DEPTH, 0));
+                            }
+                            self.max_depth += 1;
+                            f.left -= 1;
+                            self.stack.push(f);
+                            f = Frame { left: 1, end_key: PREFIX, skipped: 1, ..ROOT };
+                            continue;
+                        }};
+                    }
+                    match payload {
+                        PR_TAG => {
+                            // SAFETY: SCALAR_ROOM was reserved.
+                            unsafe { self.out.put_bytes([wire::FIXEXT1, argument as u8, 0]) };
+                            prefix!();
+                        }
+                        PR_MARK => {
+                            self.marks.push(self.out.pos);
+                            self.ids.push(0);
+                            prefix!();
+                        }
+                        PR_REF => {
+                            let Some(id) = self.ids.get_mut(argument as usize) else {
+                                fail!(internal())
+                            };
+                            if *id == 0 {
+                                self.next_id += 1;
+                                *id = self.next_id;
+                            }
+                            // SAFETY: SCALAR_ROOM was reserved.
+                            unsafe { self.out.put_bytes(id_ext(EXT_POINTER, *id)) };
+                        }
+                        PR_RECORD => {
+                            let n = argument as u32;
+                            if self.records.put_unnamed(n, &mut self.out) == Form::Record {
+                                let at = self.out.pos;
+                                open!(2 * n, NAMES, at);
+                            } else {
+                                fail!(internal());
+                            }
+                        }
+                        PR_OBJECT => {
+                            let at = self.out.pos;
+                            let pairs = argument as u32;
+                            // SAFETY: SCALAR_ROOM was reserved.
+                            unsafe { put_object_header::<OPTIONS>(pairs, options, &mut self.out) };
+                            open!(2 * pairs, MAP, at);
+                        }
+                        PR_BIGINT => {
+                            let (negative, magnitude) = check!(refs.bigint(argument as u32));
+                            put_bigint(negative, &magnitude, &mut self.out);
+                        }
+                        PR_TYPED => {
+                            let (Some(&index), Some(len)) = (words.get(i), length_at(words, i + 1))
+                            else {
+                                fail!(internal())
+                            };
+                            i += 3;
+                            let Ok(payload_len) = u32::try_from(len + 1) else {
+                                fail!(Fault::at(FAULT_TOO_LARGE, 0))
+                            };
+                            // SAFETY: SCALAR_ROOM was reserved.
+                            unsafe {
+                                put_long_ext_header(EXT_TYPED as i8, payload_len, &mut self.out);
+                                self.out.put(argument as u8);
+                            }
+                            check!(self.put_ref(index as u32, len, refs));
+                        }
+                        _ => fail!(internal()),
+                    }
+                }
                 _ => fail!(internal()),
             }
             f.left -= 1;
             while f.left == 0 {
                 if f.skipped > 0 {
-                    shrink_map(&f, &mut self.out);
+                    if f.end_key == PREFIX {
+                        self.max_depth -= 1;
+                    } else {
+                        self.shrink_map(&f);
+                    }
                 }
                 match self.stack.pop() {
                     Some(parent) => f = parent,
@@ -337,14 +503,20 @@ impl Encoder {
 
     /// Writes a run of numbers, whose word is `word`, from the words at `at`; returns where it ends.
     #[inline(always)]
-    fn put_run(&mut self, word: i32, words: &[i32], at: usize) -> Option<usize> {
+    fn put_run<const OPTIONS: bool>(
+        &mut self,
+        word: i32,
+        words: &[i32],
+        at: usize,
+    ) -> Option<usize> {
+        let unsigned = if OPTIONS { self.unsigned } else { &UNSIGNED_FORMS };
         let n = (word >> TAG_BITS) as usize;
         if word & ((1 << TAG_BITS) - 1) == P_INTS {
             let run = words.get(at..at.checked_add(n)?)?;
             self.out.reserve(5 * n + SCALAR_ROOM);
             for &int in run {
                 // SAFETY: five bytes an element and the overhang were reserved.
-                unsafe { put_int32(int, &mut self.out) };
+                unsafe { put_int(i64::from(int), unsigned, &mut self.out) };
             }
             return Some(at + n);
         }
@@ -354,7 +526,7 @@ impl Encoder {
         for pair in run.chunks_exact(2) {
             let number = double_from(pair[0], pair[1]);
             // SAFETY: nine bytes an element and the overhang were reserved.
-            unsafe { put_number(number, self.float32, &mut self.out) };
+            unsafe { put_number::<OPTIONS>(number, self.options, unsigned, &mut self.out) };
         }
         Some(start + 2 * n)
     }
@@ -380,10 +552,49 @@ impl Encoder {
             match frame.end_key {
                 ARRAY => path.push_str(&format!("[{index}]")),
                 MAP => self.push_map_key(frame.key_at, &mut path),
-                end_key => push_key(shapes.encoded(end_key - left - 1), &mut path),
+                PREFIX => {}
+                NAMES => {
+                    let name = index.wrapping_sub(frame.total / 2);
+                    push_key(nth_string(&self.out.written()[frame.header_at..], name), &mut path);
+                }
+                end_key => push_key(shapes.encoded((end_key & !RECORD) - left - 1), &mut path),
             }
         }
         path
+    }
+
+    /// Puts ids in front of the objects that came again.
+    #[cold]
+    #[inline(never)]
+    fn insert_ids(&mut self) {
+        let referred = self.marks.iter().zip(&self.ids).filter(|(_, id)| **id != 0);
+        let prefixes: Vec<_> = referred.map(|(&at, &id)| (at, id_ext(EXT_ID, id))).collect();
+        self.out.insert(&prefixes);
+    }
+
+    /// Corrects the header of a map that left properties out.
+    #[cold]
+    #[inline(never)]
+    fn shrink_map(&mut self, frame: &Frame) {
+        let total = if frame.end_key == MAP { frame.total / 2 } else { frame.total };
+        let n = total - frame.skipped;
+        let at = frame.header_at;
+        let header_len = |n: u32| match n {
+            0..=15 if self.out.written()[at] != wire::MAP16 || self.options & OPT_MAP16 == 0 => 1,
+            0..=0xffff => 3,
+            _ => 5,
+        };
+        let (len, surplus) = (header_len(n), header_len(total) - header_len(n));
+        self.out.remove(at, surplus);
+        self.marks.iter_mut().rev().take_while(|mark| **mark > at).for_each(|mark| *mark -= surplus);
+        match len {
+            1 => self.out.patch(at, &[wire::FIXMAP | n as u8]),
+            3 => {
+                self.out.patch(at, &[wire::MAP16]);
+                self.out.patch(at + 1, &(n as u16).to_be_bytes());
+            }
+            _ => self.out.patch(at + 1, &n.to_be_bytes()),
+        }
     }
 
     fn push_map_key(&self, at: usize, path: &mut String) {
@@ -398,14 +609,39 @@ impl Encoder {
     }
 }
 
-/// Adds the key whose encoded form starts `bytes`.
-fn push_key(bytes: &[u8], path: &mut String) {
-    let (header, len) = match bytes[0] {
+/// The header and the text of the string that starts `bytes`.
+fn string_len(bytes: &[u8]) -> (usize, usize) {
+    match bytes[0] {
         wire::STR8 => (2, usize::from(bytes[1])),
         wire::STR16 => (3, usize::from(u16::from_be_bytes([bytes[1], bytes[2]]))),
         wire::STR32 => (5, u32::from_be_bytes([bytes[1], bytes[2], bytes[3], bytes[4]]) as usize),
         byte => (1, usize::from(byte & 31)),
-    };
+    }
+}
+
+/// The texts of the strings that `bytes` are.
+pub fn texts(mut bytes: &[u8]) -> Vec<&str> {
+    let mut texts = Vec::new();
+    while !bytes.is_empty() {
+        let (header, len) = string_len(bytes);
+        texts.push(std::str::from_utf8(&bytes[header..header + len]).unwrap_or_default());
+        bytes = &bytes[header + len..];
+    }
+    texts
+}
+
+/// String `n` of those that start `bytes`.
+fn nth_string(mut bytes: &[u8], n: u32) -> &[u8] {
+    for _ in 0..n {
+        let (header, len) = string_len(bytes);
+        bytes = &bytes[header + len..];
+    }
+    bytes
+}
+
+/// Adds the key whose encoded form starts `bytes`.
+fn push_key(bytes: &[u8], path: &mut String) {
+    let (header, len) = string_len(bytes);
     let key = String::from_utf8_lossy(&bytes[header..header + len]);
     let plain = |c: char| c == '_' || c == '$' || c.is_alphanumeric();
     if !key.is_empty() && key.chars().all(plain) && !key.starts_with(|c: char| c.is_ascii_digit()) {
@@ -451,23 +687,15 @@ unsafe fn put_form(form: wire::IntForm, bits: u64, out: &mut Out) {
     out.pos += usize::from(form.len);
 }
 
-/// # Safety
-/// Ten bytes of room.
-#[inline(always)]
-unsafe fn put_int32(int: i32, out: &mut Out) {
-    // SAFETY: passed on.
-    unsafe { put_int(i64::from(int), out) }
-}
-
 /// The shortest of the integer forms, without a branch on its width.
 ///
 /// # Safety
 /// Ten bytes of room.
 #[inline(always)]
-unsafe fn put_int(int: i64, out: &mut Out) {
+unsafe fn put_int(int: i64, unsigned: &'static [IntForm; 65], out: &mut Out) {
     let magnitude = (int ^ (int >> 63)) as u64;
     let bits = 64 - magnitude.leading_zeros() as usize;
-    let forms = if int < 0 { &NEGATIVE_FORMS } else { &UNSIGNED_FORMS };
+    let forms = if int < 0 { &NEGATIVE_FORMS } else { unsigned };
     // SAFETY: passed on.
     unsafe { put_form(forms[bits], int as u64, out) }
 }
@@ -475,9 +703,9 @@ unsafe fn put_int(int: i64, out: &mut Out) {
 /// # Safety
 /// Ten bytes of room.
 #[inline(always)]
-unsafe fn put_unsigned(int: u64, out: &mut Out) {
+unsafe fn put_unsigned(int: u64, unsigned: &'static [IntForm; 65], out: &mut Out) {
     // SAFETY: passed on.
-    unsafe { put_form(UNSIGNED_FORMS[64 - int.leading_zeros() as usize], int, out) }
+    unsafe { put_form(unsigned[64 - int.leading_zeros() as usize], int, out) }
 }
 
 /// The integer part of a number that fits 64 bits; what others give is in no relation to them, and
@@ -501,16 +729,25 @@ fn truncate(number: f64) -> i64 {
 /// # Safety
 /// Ten bytes of room.
 #[inline(always)]
-unsafe fn put_number(number: f64, float32: bool, out: &mut Out) {
+unsafe fn put_number<const OPTIONS: bool>(
+    number: f64,
+    options: i32,
+    unsigned: &'static [IntForm; 65],
+    out: &mut Out,
+) {
     let int = truncate(number);
-    let is_int = int as f64 == number
-        && int.unsigned_abs() <= MAX_SAFE_INTEGER as u64
-        && (int != 0 || number.to_bits() == 0);
+    let in_range = if OPTIONS && options & OPT_INT32 != 0 {
+        (i64::from(i32::MIN)..=i64::from(u32::MAX)).contains(&int)
+    } else {
+        int.unsigned_abs() <= MAX_SAFE_INTEGER as u64
+    };
+    let is_int = int as f64 == number && in_range && (int != 0 || number.to_bits() == 0);
+    let float32 = options & OPT_FLOAT32;
     // SAFETY: passed on.
     unsafe {
         if is_int {
-            put_int(int, out);
-        } else if float32 && (f64::from(number as f32) == number || number.is_nan()) {
+            put_int(int, unsigned, out);
+        } else if float32 != 0 && float32::takes(number, float32) {
             // float 32
             let bits = if number.is_nan() { 0x7fc0_0000 } else { (number as f32).to_bits() };
             out.put(wire::FLOAT32);
@@ -554,6 +791,22 @@ unsafe fn put_map_header(n: u32, out: &mut Out) {
     }
 }
 
+/// The header of an object that is no record.
+///
+/// # Safety
+/// Five bytes of room.
+#[inline(always)]
+unsafe fn put_object_header<const OPTIONS: bool>(n: u32, options: i32, out: &mut Out) {
+    // SAFETY: passed on.
+    unsafe {
+        if OPTIONS && options & OPT_MAP16 != 0 && n <= 0xffff {
+            put_16(wire::MAP16, n, out);
+        } else {
+            put_map_header(n, out);
+        }
+    }
+}
+
 /// # Safety
 /// Five bytes of room.
 unsafe fn put_bin_header(n: u32, out: &mut Out) {
@@ -578,11 +831,56 @@ unsafe fn put_ext_header(ext_type: i8, n: u32, out: &mut Out) {
             4 => out.put(wire::FIXEXT4),
             8 => out.put(wire::FIXEXT8),
             16 => out.put(wire::FIXEXT16),
+            _ => return put_long_ext_header(ext_type, n, out),
+        }
+        out.put(ext_type as u8);
+    }
+}
+
+/// Never one of the fixed lengths.
+///
+/// # Safety
+/// Six bytes of room.
+unsafe fn put_long_ext_header(ext_type: i8, n: u32, out: &mut Out) {
+    // SAFETY: passed on.
+    unsafe {
+        match n {
             0..=0xff => out.put_bytes([wire::EXT8, n as u8]),
             0x100..=0xffff => put_16(wire::EXT16, n, out),
             _ => put_32(wire::EXT32, n, out),
         }
         out.put(ext_type as u8);
+    }
+}
+
+/// An id or a pointer of an object.
+fn id_ext(ext_type: i32, id: u32) -> [u8; 6] {
+    let [a, b, c, d] = id.to_be_bytes();
+    [wire::FIXEXT4, ext_type as u8, a, b, c, d]
+}
+
+/// A BigInt of more than 64 bits: two's complement in whole 64-bit words, as few as there can be.
+#[cold]
+fn put_bigint(negative: bool, magnitude: &[u64], out: &mut Out) {
+    let mut words = magnitude.to_vec();
+    if negative {
+        let mut carry = true;
+        for word in &mut words {
+            (*word, carry) = (!*word).overflowing_add(u64::from(carry));
+        }
+    }
+    let sign = if negative { u64::MAX } else { 0 };
+    if words.last().is_none_or(|last| (last ^ sign) >> 63 != 0) {
+        words.push(sign);
+    }
+    let len = 8 * words.len();
+    out.reserve(len + SCALAR_ROOM);
+    // SAFETY: room was made.
+    unsafe {
+        put_ext_header(EXT_BIGINT as i8, len as u32, out);
+        for word in words.iter().rev() {
+            out.put_bytes(word.to_be_bytes());
+        }
     }
 }
 
@@ -625,27 +923,5 @@ unsafe fn put_32(marker: u8, n: u32, out: &mut Out) {
     unsafe {
         out.put(marker);
         out.put_bytes(n.to_be_bytes());
-    }
-}
-
-/// Corrects the header of a map that left properties out.
-#[cold]
-#[inline(never)]
-fn shrink_map(frame: &Frame, out: &mut Out) {
-    let total = if frame.end_key == MAP { frame.total / 2 } else { frame.total };
-    let n = total - frame.skipped;
-    let header_len = |n: u32| match n {
-        0..=15 => 1,
-        16..=0xffff => 3,
-        _ => 5,
-    };
-    out.remove(frame.header_at, header_len(total) - header_len(n));
-    match n {
-        0..=15 => out.patch(frame.header_at, &[wire::FIXMAP | n as u8]),
-        16..=0xffff => {
-            out.patch(frame.header_at, &[wire::MAP16]);
-            out.patch(frame.header_at + 1, &(n as u16).to_be_bytes());
-        }
-        _ => out.patch(frame.header_at + 1, &n.to_be_bytes()),
     }
 }

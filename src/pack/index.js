@@ -1,14 +1,15 @@
 'use strict';
 
-// pack and packInto: options, the memory of results, and what happens when a value's own code packs
-// something in the middle of a pack.
+// Packers: the memory of results, and what happens when a value's own code packs something in the
+// middle of a pack.
 
 const { markAsUntransferable } = require('node:worker_threads');
-const tape = require('../tape');
-const { MsgpackError, invalidOption } = require('../error');
+const { LENGTH_F64, SHARED, SLAB, STATUS, STATUS_IN_SLAB, STATUS_OK } = require('../tape');
+const { MsgpackError } = require('../error');
 const { FastBuffer } = require('../fast-buffer');
-const { DEFAULT_MAX_DEPTH, checkMaxDepth, checkOptions } = require('../limits');
-const { UNDEFINED_MODES, createWalker } = require('./walk');
+const { ownCopies } = require('../own-code');
+
+const ownWalk = ownCopies(require, './walk');
 
 /** Small results are slices of a slab; its size bounds what one of them keeps alive. */
 const SMALL_SLAB = 16 << 10;
@@ -63,8 +64,9 @@ class Slab {
   }
 }
 
-function createPacker(binding, careful) {
-  const walker = createWalker(binding, careful);
+function createPacker(binding, careful, features) {
+  const { createWalker } = ownWalk();
+  const walker = createWalker(binding, careful, features);
   const { F, T, native } = walker;
   const small = new Slab(native, 0, SMALL_SLAB, SMALL_RESULT);
   const large = new Slab(native, 1, LARGE_SLAB, LARGE_RESULT);
@@ -76,9 +78,9 @@ function createPacker(binding, careful) {
     busy = true;
     try {
       slab.prepare();
-      T[tape.SLAB] = slab.which;
+      T[SLAB] = slab.which;
       walker.walk(x, options, maxDepth, undefinedMode, slab);
-      return result(F[tape.LENGTH_F64]);
+      return result(F[LENGTH_F64]);
     } catch (error) {
       walker.reset();
       throw error;
@@ -88,7 +90,7 @@ function createPacker(binding, careful) {
   }
 
   function result(length) {
-    if (T[tape.STATUS] === tape.STATUS_IN_SLAB) {
+    if (T[STATUS] === STATUS_IN_SLAB) {
       if (slab === small) {
         if (length > SMALL_RESULT) slab = large;
         return small.slice(length);
@@ -118,10 +120,13 @@ function createPacker(binding, careful) {
     }
   }
 
+  /** How many structures of records the reader shares after the last message. */
+  const shared = () => T[SHARED];
+
   /** Moves the finished message into `target`, which has its length. */
   function take(target) {
     native.take(target, walker.references());
-    if (T[tape.STATUS] !== tape.STATUS_OK) throw walker.fault();
+    if (T[STATUS] !== STATUS_OK) throw walker.fault();
     return target;
   }
 
@@ -130,7 +135,7 @@ function createPacker(binding, careful) {
     try {
       // No slab: the message waits in the addon's memory until its length is known.
       walker.walk(x, options, maxDepth, undefinedMode, null);
-      const length = F[tape.LENGTH_F64];
+      const length = F[LENGTH_F64];
       if (length > target.byteLength - offset) {
         throw new MsgpackError(
           'ERR_MSGPACK_BUFFER_TOO_SMALL',
@@ -147,7 +152,7 @@ function createPacker(binding, careful) {
     }
   }
 
-  return { isBusy: () => busy, pack, packInto };
+  return { extend: walker.extend, isBusy: () => busy, native, pack, packInto, shared };
 }
 
 /** Whether for…in finds more than own keys: somebody has extended Object.prototype. */
@@ -156,15 +161,20 @@ function isPolluted() {
   return false;
 }
 
-function createPack(binding) {
-  const main = createPacker(binding, false);
+/**
+ * Packs by a codec's features: `pack(value, flags, maxDepth, undefinedMode)` and `packInto`. What is
+ * packed in the middle of a message has a packer of its own, made by `nestedFeatures`.
+ */
+function createPackers(binding, features, nestedFeatures = features) {
+  const main = createPacker(binding, false, features);
   const spare = [];
   let careful = null;
 
   /** A packer that is not in the middle of a message. */
   function withSpare(method, ...args) {
-    const packer = spare.pop() ?? createPacker(binding, false);
+    const packer = spare.pop() ?? createPacker(binding, false, nestedFeatures);
     try {
+      features.prepareNested?.(packer);
       return packer[method](...args);
     } finally {
       if (spare.length < MAX_SPARE) spare.push(packer);
@@ -173,54 +183,33 @@ function createPack(binding) {
 
   function withCareful(method, ...args) {
     // One of its own each time that it is needed within itself: such programs are rare.
-    const packer = careful === null || careful.isBusy() ? createPacker(binding, true) : careful;
+    const packer =
+      careful === null || careful.isBusy() ? createPacker(binding, true, nestedFeatures) : careful;
     careful ??= packer;
+    features.prepareNested?.(packer);
     return packer[method](...args);
   }
 
-  function pack(value, options) {
-    let flags = 0;
-    let maxDepth = DEFAULT_MAX_DEPTH;
-    let undefinedMode = UNDEFINED_MODES.omit;
-    if (options !== undefined && options !== null) {
-      ({ flags, maxDepth, undefinedMode } = readOptions(options));
-    }
+  function pack(value, flags, maxDepth, undefinedMode) {
     if (isPolluted()) return withCareful('pack', value, flags, maxDepth, undefinedMode);
     if (main.isBusy()) return withSpare('pack', value, flags, maxDepth, undefinedMode);
     return main.pack(value, flags, maxDepth, undefinedMode);
   }
 
-  function packInto(value, target, offset = 0, options = undefined) {
-    const { flags, maxDepth, undefinedMode } = readOptions(options ?? {});
-    if (!ArrayBuffer.isView(target)) {
-      throw new MsgpackError(
-        'ERR_MSGPACK_INVALID_INPUT',
-        'The target of packInto is a Buffer or Uint8Array',
-      );
-    }
-    if (!Number.isInteger(offset) || offset < 0) {
-      throw invalidOption('offset', offset, 'an integer of at least 0');
-    }
-    const args = [value, target, offset, flags, maxDepth, undefinedMode];
+  function packInto(...args) {
     if (isPolluted()) return withCareful('packInto', ...args);
     return main.isBusy() ? withSpare('packInto', ...args) : main.packInto(...args);
   }
 
-  return { pack, packInto };
-}
-
-function readOptions(options) {
-  checkOptions(options);
-  const { float32 = false, maxDepth, undefinedAs = 'omit' } = options;
-  if (typeof float32 !== 'boolean') throw invalidOption('float32', float32, 'a boolean');
-  if (typeof undefinedAs !== 'string' || !Object.hasOwn(UNDEFINED_MODES, undefinedAs)) {
-    throw invalidOption('undefinedAs', undefinedAs, "'omit', 'nil' or 'throw'");
+  /** The features' extensions have changed. */
+  function extend() {
+    main.extend();
+    // Those that are in use are dropped after it; nobody starts a message with them again.
+    spare.length = 0;
+    careful = null;
   }
-  return {
-    flags: float32 ? tape.OPT_FLOAT32 : 0,
-    maxDepth: checkMaxDepth(maxDepth),
-    undefinedMode: UNDEFINED_MODES[undefinedAs],
-  };
+
+  return { extend, main, pack, packInto };
 }
 
-module.exports = { createPack };
+module.exports = { createPackers };

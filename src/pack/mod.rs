@@ -2,6 +2,8 @@
 
 pub mod addon;
 pub mod encode;
+pub mod float32;
 pub mod out;
+pub mod records;
 pub mod shapes;
 pub mod text;

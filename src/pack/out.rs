@@ -170,6 +170,27 @@ impl Out {
         }
     }
 
+    /// Puts `prefixes` in, each where it belongs, in ascending order.
+    pub fn insert<const N: usize>(&mut self, prefixes: &[(usize, [u8; N])]) {
+        self.reserve(N * prefixes.len());
+        let mut end = self.pos;
+        for (count, (at, prefix)) in prefixes.iter().enumerate().rev() {
+            assert!(*at <= end);
+            // SAFETY: what is behind `at` moves up by as many prefixes as there are up to here, for
+            // which room was made.
+            unsafe {
+                let to = self.ptr.add(at + N * (count + 1));
+                std::ptr::copy(self.ptr.add(*at), to, end - at);
+                std::ptr::copy_nonoverlapping(prefix.as_ptr(), to.sub(N), N);
+            }
+            end = *at;
+        }
+        self.pos += N * prefixes.len();
+        for splice in &mut self.splices {
+            splice.at += N * prefixes.partition_point(|(at, _)| *at < splice.at);
+        }
+    }
+
     pub fn extend(&mut self, bytes: &[u8]) {
         self.reserve(bytes.len());
         // SAFETY: room was just made, and `bytes` cannot alias memory we hold exclusively.

@@ -70,10 +70,11 @@ class Shape {
 }
 
 class Shapes {
-  /** `site` makes a new site. */
-  constructor(native, site) {
+  /** `site` makes a new site; `shareable` says which keys may be a structure that readers share. */
+  constructor(native, site, shareable) {
     this.native = native;
     this.site = site;
+    this.shareable = shareable;
     this.root = new Node();
     this.nodes = 1;
     this.units = 0;
@@ -133,7 +134,10 @@ class Shapes {
       this.full = true;
       return null;
     }
-    node.shape = new Shape(this.native.defineShape(keys), keys, this.site, this.heat.objects);
+    // What the user's function does meanwhile, packing included, comes before the shape.
+    const shareable = this.shareable === null || this.shareable(keys) !== false;
+    const id = this.native.defineShape(keys, shareable ? 1 : 0);
+    node.shape = new Shape(id, keys, this.site, this.heat.objects);
     return node.shape;
   }
 

@@ -57,6 +57,15 @@ impl Shapes {
         *self = Shapes::default();
     }
 
+    /// The encoded keys of a shape, one behind the other.
+    pub fn names(&self, shape: u32) -> &[u8] {
+        let Shape { first_key, keys } = self.shapes[shape as usize];
+        let (first, end) = (first_key as usize, (first_key + keys) as usize);
+        let start = self.keys.get(first).map_or(0, |key| key.at as usize);
+        let stop = self.keys[first..end].last().map_or(start, |key| (key.at + key.len) as usize);
+        &self.bytes[start..stop]
+    }
+
     /// The encoded bytes of a key.
     pub fn encoded(&self, key: u32) -> &[u8] {
         let Key { at, len } = self.keys[key as usize];

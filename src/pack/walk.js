@@ -9,18 +9,24 @@
 // value was found.
 
 const { types } = require('node:util');
-const tape = require('../tape');
+const { DEEP_ROOM, END, EXT_ERROR, EXT_REGEXP, EXT_SET, FAULT_CHANGED } = require('../tape');
+const { FAULT_DEPTH, FAULT_TOO_LARGE, FAULT_TRUNCATED, HEADER_WORDS } = require('../tape');
+const { MAX_DEPTH, OPTIONS, P_ARRAY, P_BIGINT, P_BIN, P_DATE, P_EXT, P_INT } = require('../tape');
+const { P_INTS, P_LONG_STR, P_MAP, P_NUMBER, P_NUMBERS, P_SHAPE, P_STR } = require('../tape');
+const { P_TIMESTAMP, ROPE_UNITS, SLAB_AT, STATUS, STATUS_IN_SLAB } = require('../tape');
+const { STATUS_OK, TAG_BITS } = require('../tape');
 const { canCompile } = require('../codegen');
 const { MsgpackError } = require('../error');
 const { isExt } = require('../ext');
 const { isTimestamp } = require('../timestamp');
 const { MAX_KEYS, Shapes, Site } = require('./shapes');
 const { compileWalker } = require('./compile');
-const { FALSE, NIL, SKIP, TRUE } = require('./words');
+const more = require('./more');
+const { UNDEFINED_MODES } = require('./options');
+const words = require('./words');
 
-const { HEADER_WORDS, TAG_BITS } = tape;
-const { P_ARRAY, P_BIGINT, P_BIN, P_DATE, P_EXT, P_INT, P_INTS } = tape;
-const { P_LONG_STR, P_MAP, P_NUMBER, P_NUMBERS, P_SHAPE, P_STR, P_TIMESTAMP } = tape;
+const { FALSE, INVALID_DATE, MARK, NIL, OBJECT, RECORD, REF, SKIP, TAG, TRUE, TYPED, UNDEFINED } =
+  words;
 
 /**
  * Words of the tape. Of 4096, 8192, 16 384 and 32 768 this is the one at which `bench/` workloads
@@ -46,6 +52,7 @@ const MAX_COUNT = 2 ** 27 - 1;
 const { getOwnPropertyDescriptor, getPrototypeOf } = Object;
 const { isArray } = Array;
 const plain = Object.prototype;
+const list = Array.prototype;
 const mapEntries = Map.prototype.entries;
 const setValues = Set.prototype.values;
 const getTime = Date.prototype.getTime;
@@ -53,49 +60,65 @@ const getTime = Date.prototype.getTime;
 /** The hole of a root value; no word. */
 const AT_ROOT = -1;
 
-const OMIT = 0;
-const AS_NIL = 1;
-const THROW = 2;
+const { omit: OMIT, throw: THROW, undefined: KEEP } = UNDEFINED_MODES;
 /** A native function's text says so; so does a bound one's, which costs no more than time. */
 function isNative(f) {
   return Function.prototype.toString.call(f).endsWith('{ [native code] }');
 }
 
-const UNDEFINED_MODES = { omit: OMIT, nil: AS_NIL, throw: THROW };
-
 /**
  * A walker with its tape, and the native packer that works on it. A careful one trusts no shape and
- * no for…in: it serves while Object.prototype has enumerable properties.
+ * no for…in: it serves while Object.prototype has enumerable properties. `features` is what the
+ * codec does beyond the standard.
  */
-function createWalker(binding, careful) {
+function createWalker(binding, careful, features) {
   const memory = new ArrayBuffer(4 * TAPE_WORDS);
   const T = new Int32Array(memory);
   const F = new Float64Array(memory);
   const B = new BigInt64Array(memory);
   const native = binding.createPacker(memory);
-  const shapes = new Shapes(native, () => new Site(other));
-  const compiles = canCompile && !careful;
+  const { extensions, filter, moreTypes, quirks, records } = features;
+  const shapes = new Shapes(native, () => new Site(other), records?.shouldShare ?? null);
+  /** Says of each object whether it is a record. */
+  const recordsOnly = typeof quirks?.useRecords === 'function' ? quirks.useRecords : null;
+  const compiles = canCompile && !careful && filter === null && recordsOnly === null;
+  const usesToJSON = quirks?.useToJSON ?? true;
+  if (records !== null) {
+    native.configureRecords(records.maxShared, records.maxOwn, records.sequential ? 1 : 0);
+  }
 
   let rope = '';
   let isFlushed = false;
   let refs = null;
   let undefinedMode = OMIT;
   let slab = null;
+  /** Objects of this message that may come again, by the order of their marks. */
+  let identity = null;
+  /** Whether an array may be more than its elements: an extension's, or one that comes again. */
+  let arraysAreSpecial = features.structuredClone || extensions.hasArrays;
   /** What objects with a given prototype are: one of the walkers below. */
-  const kinds = new WeakMap();
+  let kinds = new WeakMap();
 
   function reset() {
     rope = '';
     refs = null;
+    identity = null;
     native.reset();
+  }
+
+  /** An extension was added: what is known of classes may be wrong now. */
+  function extend() {
+    kinds = new WeakMap();
+    arraysAreSpecial = features.structuredClone || extensions.hasArrays;
+    shapes.full = true;
   }
 
   /** Has Rust encode the tape up to `p`, and starts it anew. */
   function encode(p, isWhole) {
-    T[tape.END] = p;
+    T[END] = p;
     // Only a message that is complete with this call may go to the slab.
-    T[tape.SLAB_AT] = isWhole && slab !== null ? slab.offset() : NO_SLAB;
-    T[tape.ROPE_UNITS] = rope.length;
+    T[SLAB_AT] = isWhole && slab !== null ? slab.offset() : NO_SLAB;
+    T[ROPE_UNITS] = rope.length;
     const text = rope;
     rope = '';
     native.encode(text, refs);
@@ -104,28 +127,28 @@ function createWalker(binding, careful) {
   function flush(p) {
     encode(p, false);
     isFlushed = true;
-    if (T[tape.STATUS] !== tape.STATUS_OK) throw fault();
+    if (T[STATUS] !== STATUS_OK) throw fault();
     return HEADER_WORDS;
   }
 
   /** The error for the status that Rust left. */
   function fault() {
     const path = native.path();
-    switch (T[tape.STATUS]) {
-      case tape.FAULT_DEPTH:
+    switch (T[STATUS]) {
+      case FAULT_DEPTH:
         return tooDeepError(path);
-      case tape.FAULT_CHANGED:
+      case FAULT_CHANGED:
         return new MsgpackError(
           'ERR_MSGPACK_INVALID_INPUT',
           `A buffer changed its length while it was packed, at ${path}`,
           { path },
         );
-      case tape.FAULT_TOO_LARGE:
+      case FAULT_TOO_LARGE:
         return tooLargeError(path);
       default:
         return new MsgpackError(
           'ERR_MSGPACK_INTERNAL',
-          `Fault ${T[tape.STATUS]} in the encoder at ${path}; please report it`,
+          `Fault ${T[STATUS]} in the encoder at ${path}; please report it`,
           { path },
         );
     }
@@ -134,7 +157,7 @@ function createWalker(binding, careful) {
   function tooDeepError(path) {
     return new MsgpackError(
       'ERR_MSGPACK_DEPTH',
-      `More than ${T[tape.MAX_DEPTH]} levels (or a cycle) at ${shortened(path)}`,
+      `More than ${T[MAX_DEPTH]} levels (or a cycle) at ${shortened(path)}`,
       { path },
     );
   }
@@ -154,7 +177,7 @@ function createWalker(binding, careful) {
   function pathAt(p) {
     encode(p, false);
     // What is on the tape may have a fault of its own, which comes first.
-    if (T[tape.STATUS] >= tape.FAULT_TRUNCATED) throw fault();
+    if (T[STATUS] >= FAULT_TRUNCATED) throw fault();
     return native.path();
   }
 
@@ -208,17 +231,33 @@ function createWalker(binding, careful) {
 
   function bigint(x, p) {
     const signed = BigInt.asIntN(64, x) === x;
-    if (!signed && BigInt.asUintN(64, x) !== x) {
-      fail('ERR_MSGPACK_OUT_OF_RANGE', 'A BigInt of more than 64 bits', p);
-    }
+    if (!signed && BigInt.asUintN(64, x) !== x) return largeBigint(x, p);
     T[p] = ((signed ? 0 : 1) << TAG_BITS) | P_BIGINT;
     p = (p + 2) & -2;
     B[p >> 1] = x;
     return p + 2;
   }
 
+  function largeBigint(x, p) {
+    if (quirks?.largeBigIntToFloat) return number(Number(x), p);
+    if (quirks?.largeBigIntToString) return string(x.toString(), p);
+    if (!moreTypes && !quirks?.useBigIntExtension) {
+      fail('ERR_MSGPACK_OUT_OF_RANGE', 'A BigInt of more than 64 bits', p);
+    }
+    T[p] = words.BIGINT;
+    T[p + 1] = reference(x);
+    return p + 2;
+  }
+
   /** undefined, a function or a symbol. */
   function missing(x, p, hole) {
+    if (undefinedMode === KEEP) {
+      if (quirks !== null && typeof x === 'symbol') {
+        fail('ERR_MSGPACK_UNSUPPORTED_TYPE', `Cannot pack ${describe(x)}`, p);
+      }
+      T[p] = UNDEFINED;
+      return p + 1;
+    }
     if (undefinedMode === THROW) {
       fail('ERR_MSGPACK_UNSUPPORTED_TYPE', `Cannot pack ${describe(x)}`, p);
     }
@@ -253,13 +292,54 @@ function createWalker(binding, careful) {
         return p + 1;
       case 'bigint':
         return bigint(x, p);
+      case 'function':
+        return quirks?.writeFunction ? written(x, p, room, hole, site) : missing(x, p, hole);
       default:
         return missing(x, p, hole);
     }
   }
 
+  function written(f, p, room, hole, site) {
+    const x = quirks.writeFunction(f);
+    if (typeof x === 'function') {
+      fail('ERR_MSGPACK_UNSUPPORTED_TYPE', 'writeFunction returned a function', p);
+    }
+    return value(x, p, room - 1, hole, site);
+  }
+
   function array(a, p, room, site) {
-    if (room <= T[tape.DEEP_ROOM]) return deep(a, p, room);
+    if (arraysAreSpecial) {
+      if (identity !== null) {
+        const end = identify(a, p);
+        if (end < 0) return -end;
+        p = end;
+      }
+      const proto = getPrototypeOf(a);
+      const ext = proto === list ? null : extensions.of(proto);
+      if (ext !== null) return extended(ext, a, p, room, site);
+    }
+    return elementsOf(a, p, room, site);
+  }
+
+  /**
+   * In front of an object: its mark, or, negative, the end of the pointer that stands for one that
+   * came before.
+   */
+  function identify(x, p) {
+    if (p > LIMIT) p = flush(p);
+    const known = identity.get(x);
+    if (known === undefined) {
+      identity.set(x, identity.size);
+      T[p] = MARK;
+      return p + 1;
+    }
+    T[p] = REF;
+    T[p + 1] = known;
+    return -(p + 2);
+  }
+
+  function elementsOf(a, p, room, site) {
+    if (room <= T[DEEP_ROOM]) return deep(a, p, room);
     if (p > LIMIT) p = flush(p);
     const n = lengthOf(a, p);
     T[p++] = (n << TAG_BITS) | P_ARRAY;
@@ -401,6 +481,11 @@ function createWalker(binding, careful) {
   function other(x, p, room, hole, site) {
     if (isArray(x)) return array(x, p, room, site);
     const proto = getPrototypeOf(x);
+    if (identity !== null) {
+      const end = identify(x, p);
+      if (end < 0) return -end;
+      p = end;
+    }
     if (proto !== plain && proto !== null) return special(x, proto, p, room, hole, site);
     return toJSONOr(x, p, room, hole, site, proto);
   }
@@ -408,7 +493,7 @@ function createWalker(binding, careful) {
   /** An object that is packed as what its toJSON returns, or by its own keys without one. */
   function toJSONOr(x, p, room, hole, site, proto) {
     const { toJSON } = x;
-    if (typeof toJSON !== 'function') return record(x, p, room, site, proto);
+    if (typeof toJSON !== 'function' || !usesToJSON) return record(x, p, room, site, proto);
     const json = toJSON.call(x);
     // As with JSON, what a toJSON returned is not asked for its own.
     return json === x || asksForJSON(json)
@@ -419,6 +504,7 @@ function createWalker(binding, careful) {
   /** Whether `x` is of a kind that a toJSON would speak for, and has one. */
   function asksForJSON(x) {
     if (typeof x !== 'object' || x === null || isArray(x) || ArrayBuffer.isView(x)) return false;
+    if (!usesToJSON) return false;
     const proto = getPrototypeOf(x);
     if (proto !== plain && proto !== null && FIXED_KINDS.has(kindOf(x, proto))) return false;
     return typeof x.toJSON === 'function';
@@ -426,16 +512,21 @@ function createWalker(binding, careful) {
 
   /** An object by its own enumerable string keys. */
   function record(x, p, room, site, proto) {
-    if (room <= T[tape.DEEP_ROOM]) return deep(x, p, room);
+    if (room <= T[DEEP_ROOM]) return deep(x, p, room);
     if (p > LIMIT) p = flush(p);
+    if (filter !== null) return filtered(x, p, room, site);
+    if (recordsOnly !== null && !recordsOnly(x)) {
+      return dictionary(x, Object.keys(x), p, room, site, { isRecord: false });
+    }
     const found = Object.keys(x);
     const shape = shapes.find(found);
     if (shape === null) {
-      if (found.length > MAX_KEYS && proto === plain) site.walk = large;
+      if (found.length > MAX_KEYS && proto === plain && identity === null) site.walk = large;
       return dictionary(x, found, p, room, site);
     }
     if (shape.body !== null) {
-      // Only where the prototype says what the object is.
+      // Only where the prototype says what the object is, and nothing asks which one it is.
+      if (identity !== null) return shape.body(x, p, room);
       if (proto === plain || (proto !== null && kinds.has(proto))) site.walk = shape.walk(proto);
       return shape.body(x, p, room);
     }
@@ -466,9 +557,21 @@ function createWalker(binding, careful) {
     return p > LIMIT ? flush(p) : p;
   }
 
+  /** An object of which not all goes out, or in another order. */
+  function filtered(x, p, room, site) {
+    const { hasNumbers, keys, values } = more.select(x, filter);
+    const shape = hasNumbers ? null : shapes.find(keys);
+    if (shape === null) return dictionary(values, keys, p, room, site, { isList: true });
+    T[p++] = (shape.id << TAG_BITS) | P_SHAPE;
+    for (let i = 0; i < keys.length; i++) {
+      p = value(values[i], p, room - 1, SKIP, shape.sites[i]);
+    }
+    return p > LIMIT ? flush(p) : p;
+  }
+
   /** The walker of a place where an object with many keys was found. */
   function large(x, p, room, hole, site) {
-    if (getPrototypeOf(x) !== plain || x.toJSON !== undefined || room <= T[tape.DEEP_ROOM]) {
+    if (getPrototypeOf(x) !== plain || x.toJSON !== undefined || room <= T[DEEP_ROOM]) {
       site.walk = other;
       return other(x, p, room, hole, site);
     }
@@ -491,18 +594,36 @@ function createWalker(binding, careful) {
     return p > LIMIT ? flush(p) : p;
   }
 
-  /** An object with many keys, or with keys that never come again. */
-  function dictionary(x, keys, p, room, site) {
-    T[p++] = (keys.length << TAG_BITS) | P_MAP;
+  /** An object with many keys, or with keys that never come again; or its `values` in order. */
+  function dictionary(x, keys, p, room, site, how = {}) {
+    const n = keys.length;
     if (site.inner === null) site.inner = new Site(other);
     const { inner } = site;
-    for (let i = 0; i < keys.length; i++) {
+    const { isList = false, isRecord = records !== null && records.maxOwn > 0 } = how;
+    p = dictionaryHead(n, isRecord, p);
+    if (isRecord) {
+      for (let i = 0; i < n; i++) {
+        if (p > LIMIT || rope.length > MAX_ROPE_UNITS) p = flush(p);
+        p = string(keys[i], p);
+      }
+    }
+    for (let i = 0; i < n; i++) {
       if (p > LIMIT || rope.length > MAX_ROPE_UNITS) p = flush(p);
       const key = keys[i];
-      p = string(key, p);
-      p = value(x[key], p, room - 1, SKIP, inner);
+      if (!isRecord) p = typeof key === 'string' ? string(key, p) : number(key, p);
+      p = value(x[isList ? i : key], p, room - 1, SKIP, inner);
     }
     return p > LIMIT ? flush(p) : p;
+  }
+
+  function dictionaryHead(n, isRecord, p) {
+    if (!isRecord && (!features.map16 || filter?.numbers)) {
+      T[p] = (n << TAG_BITS) | P_MAP;
+      return p + 1;
+    }
+    T[p] = isRecord ? RECORD : OBJECT;
+    T[p + 1] = n;
+    return p + 2;
   }
 
   /**
@@ -511,83 +632,205 @@ function createWalker(binding, careful) {
    */
   function deep(container, p, room) {
     const open = [];
-    let x = container;
-    let hole = NIL;
+    let frame = frameOf(container);
     for (;;) {
-      if (x !== container && asksForJSON(x)) x = x.toJSON();
-      const frame = frameOf(x);
       if (p > LIMIT) p = flush(p);
-      if (frame === null) {
-        p = value(x, p, room, hole, new Site(other));
-      } else {
-        if (room === 0) throw tooDeepError(pathAt(p));
-        room--;
-        open.push(frame);
-        T[p++] = frame.word;
-      }
-      let top = open.at(-1);
-      while (top !== undefined && top.at === top.n) {
-        open.pop();
-        room++;
-        top = open.at(-1);
-      }
-      if (top === undefined) return p > LIMIT ? flush(p) : p;
-      if (top.keys === null) {
-        x = top.source[top.at++];
-        hole = top.isRecord && top.at % 2 === 0 ? SKIP : NIL;
-      } else {
-        x = top.source[top.keys[top.at++]];
-        hole = SKIP;
+      if (room === 0) throw tooDeepError(pathAt(p));
+      room--;
+      open.push(frame);
+      p = frame.head(p);
+      // To the next container, past all scalars and all containers that are complete.
+      frame = null;
+      while (frame === null) {
+        let top = open.at(-1);
+        while (top !== undefined && top.at === top.n) {
+          open.pop();
+          room++;
+          top = open.at(-1);
+        }
+        if (top === undefined) return p > LIMIT ? flush(p) : p;
+        if (p > LIMIT) p = flush(p);
+        const i = top.at++;
+        const x = top.source[top.keys === null ? i : top.keys[i]];
+        const isProperty = top.keys !== null || i % top.stride === top.stride - 1;
+        ({ frame, p } = entry(x, p, room, isProperty ? top.hole : NIL));
       }
     }
   }
 
-  /** How to go through a container: its head word, and its entries in order. */
+  /** An entry of a container that lies deep: packed if it is a scalar, otherwise the frame for it. */
+  function entry(x, p, room, hole) {
+    for (;;) {
+      if (typeof x !== 'object' || x === null) {
+        return { frame: null, p: value(x, p, room, hole, new Site(other)) };
+      }
+      if (identity !== null) {
+        p = identify(x, p);
+        if (p < 0) return { frame: null, p: -p };
+      }
+      const proto = getPrototypeOf(x);
+      const ext = proto === plain || proto === list ? null : extensions.of(proto);
+      if (ext === null) break;
+      if (ext.write === undefined) return { frame: null, p: extended(ext, x, p, room, null) };
+      if (room-- === 0) throw tooDeepError(pathAt(p));
+      p = tag(ext.type, p);
+      x = called(ext, 'write', x, p);
+      hole = NIL;
+    }
+    if (asksForJSON(x)) x = x.toJSON();
+    const frame = frameOf(x);
+    if (frame !== null) return { frame, p };
+    if (typeof x !== 'object' || x === null)
+      return { frame, p: value(x, p, room, hole, new Site(other)) };
+    return { frame, p: special(x, getPrototypeOf(x), p, room, hole, new Site(other)) };
+  }
+
+  /** How to go through a container: its head, and its entries in order. */
   function frameOf(x) {
     if (typeof x !== 'object' || x === null) return null;
-    if (isArray(x)) return listFrame(x, lengthOf(x, HEADER_WORDS), P_ARRAY, false);
+    if (isArray(x)) return arrayFrame(x, lengthOf(x, HEADER_WORDS));
     if (ArrayBuffer.isView(x)) return null;
     const proto = getPrototypeOf(x);
     const kind = proto === plain || proto === null ? toJSONOr : kindOf(x, proto);
     switch (kind) {
       case toJSONOr:
         return recordFrame(x);
-      case error:
-        return recordFrame(errorFields(x));
+      case error: {
+        if (!moreTypes && quirks === null) return recordFrame(errorFields(x));
+        const parts = more.errorParts(x);
+        return arrayFrame(parts, parts.length, moreTypes ? EXT_ERROR : undefined, UNDEFINED);
+      }
       case map: {
-        const entries = Array.from(mapEntries.call(x)).flat();
-        return listFrame(entries, entries.length, P_MAP, false);
+        const entries = mapEntriesOf(x).flat();
+        return pairsFrame(entries, entries.length >> 1, false);
       }
       case set: {
-        const values = Array.from(setValues.call(x));
-        return listFrame(values, values.length, P_ARRAY, false);
+        const values = setValuesOf(x);
+        return arrayFrame(values, values.length, moreTypes ? EXT_SET : undefined);
       }
       default:
         return null;
     }
   }
 
-  function listFrame(source, n, tag, isRecord) {
-    const count = tag === P_MAP ? n >> 1 : n;
-    return { source, keys: null, isRecord, at: 0, n, word: (count << TAG_BITS) | tag };
+  function arrayFrame(source, n, ext, hole = NIL) {
+    const head = (p) => {
+      if (ext !== undefined) p = tag(ext, p);
+      T[p] = (n << TAG_BITS) | P_ARRAY;
+      return p + 1;
+    };
+    return { source, keys: null, stride: 1, hole, at: 0, n, head };
   }
 
-  function recordFrame(source) {
-    const found = Object.keys(source);
-    const shape = shapes.find(found);
+  /** Key, value, key, value; of an object or of a Map. */
+  function pairsFrame(source, count, isObject) {
+    const head = (p) => {
+      if (isObject) return dictionaryHead(count, false, p);
+      T[p] = (count << TAG_BITS) | P_MAP;
+      return p + 1;
+    };
+    const hole = isObject ? SKIP : NIL;
+    return { source, keys: null, stride: 2, hole, at: 0, n: 2 * count, head };
+  }
+
+  function recordFrame(x) {
+    const isMap = recordsOnly !== null && !recordsOnly(x);
+    const selected = filter === null ? null : more.select(x, filter);
+    const keys = selected === null ? Object.keys(x) : selected.keys;
+    const n = keys.length;
+    const shape = isMap || selected?.hasNumbers ? null : shapes.find(keys);
     if (shape !== null) {
-      const { id, keys } = shape;
-      const word = (id << TAG_BITS) | P_SHAPE;
-      return { source, keys, isRecord: true, at: 0, n: keys.length, word };
+      const head = (p) => {
+        T[p] = (shape.id << TAG_BITS) | P_SHAPE;
+        return p + 1;
+      };
+      const isList = selected !== null;
+      const source = isList ? selected.values : x;
+      return { source, keys: isList ? null : shape.keys, stride: 1, hole: SKIP, at: 0, n, head };
     }
-    const pairs = found.flatMap((key) => [key, source[key]]);
-    return listFrame(pairs, pairs.length, P_MAP, true);
+    const values = selected === null ? keys.map((key) => x[key]) : selected.values;
+    if (isMap || records === null || records.maxOwn === 0) {
+      return pairsFrame(
+        keys.flatMap((key, i) => [key, values[i]]),
+        n,
+        true,
+      );
+    }
+    const head = (p) => dictionaryHead(n, true, p);
+    return { source: keys.concat(values), keys: null, stride: 1, hole: NIL, at: 0, n: 2 * n, head };
   }
 
   /** Anything whose prototype is not Object's: what it is decides, not how it was made. */
   function special(x, proto, p, room, hole, site) {
-    if (ArrayBuffer.isView(x)) return binary(x, p, p);
+    const ext = extensions.of(proto);
+    if (ext !== null) return extended(ext, x, p, room, site);
+    if (ArrayBuffer.isView(x)) {
+      return moreTypes && !Buffer.isBuffer(x) ? typed(x, more.codeOf(x), p) : binary(x, p, p);
+    }
     return kindOf(x, proto)(x, p, room, hole, site, proto);
+  }
+
+  function tag(type, p) {
+    if (type === undefined) return p;
+    T[p] = TAG;
+    T[p + 1] = type;
+    return p + 2;
+  }
+
+  /** An object of a class that has an extension. */
+  function extended(ext, x, p, room, site) {
+    if (ext.write !== undefined) {
+      if (room <= 0) throw tooDeepError(pathAt(p));
+      p = tag(ext.type, p);
+      const written = called(ext, 'write', x, p);
+      // Returning itself means a plain object, as with toJSON.
+      if (written === x)
+        return isArray(x) ? elementsOf(x, p, room, site) : record(x, p, room, site, null);
+      return value(written, p, room - 1, NIL, site);
+    }
+    const data = called(ext, 'pack', x, p);
+    if (!ArrayBuffer.isView(data) && !types.isAnyArrayBuffer(data)) {
+      const path = pathAt(p);
+      throw new MsgpackError(
+        'ERR_MSGPACK_EXTENSION',
+        `The extension of type ${ext.type} packed no bytes at ${path}`,
+        { path },
+      );
+    }
+    return extBytes(ext.type, data, p);
+  }
+
+  /** Runs a function of an extension. */
+  function called(ext, name, x, p) {
+    try {
+      return ext[name](x);
+    } catch (cause) {
+      const path = pathAt(p);
+      throw new MsgpackError(
+        'ERR_MSGPACK_EXTENSION',
+        `The extension ${ext.type === undefined ? `for ${ext.Class.name}` : `of type ${ext.type}`} failed at ${path}`,
+        { path, cause },
+      );
+    }
+  }
+
+  function extBytes(type, data, p) {
+    // Written as a bin, then moved behind the ext's own word.
+    const end = ArrayBuffer.isView(data)
+      ? binary(data, p + 1, p)
+      : arrayBufferBytes(data, p + 1, p);
+    T[p] = (type << TAG_BITS) | P_EXT;
+    T[p + 1] = T[p + 1] >> TAG_BITS;
+    return end;
+  }
+
+  /** Bytes with the kind of array that they were. */
+  function typed(view, code, p) {
+    const end = binary(view, p + 2, p);
+    T[p] = TYPED;
+    T[p + 1] = code;
+    T[p + 2] = T[p + 2] >> TAG_BITS;
+    return end;
   }
 
   function kindOf(x, proto) {
@@ -652,25 +895,37 @@ function createWalker(binding, careful) {
   }
 
   function arrayBuffer(x, p) {
+    if (!moreTypes) return arrayBufferBytes(x, p, p);
+    const end = arrayBufferBytes(x, p + 2, p);
+    T[p] = TYPED;
+    T[p + 1] = more.ARRAY_BUFFER;
+    T[p + 2] = T[p + 2] >> TAG_BITS;
+    return end;
+  }
+
+  /** `at` is where the value's first word goes. */
+  function arrayBufferBytes(x, p, at) {
     let bytes;
     try {
       bytes = new Uint8Array(x);
     } catch (cause) {
-      const path = pathAt(p);
+      const path = pathAt(at);
       throw new MsgpackError('ERR_MSGPACK_INVALID_INPUT', `A detached ArrayBuffer at ${path}`, {
         path,
         cause,
       });
     }
-    return binary(bytes, p, p);
+    return binary(bytes, p, at);
   }
 
-  function date(x, p) {
-    const milliseconds = getTime.call(x);
+  function date(x, p, room, hole, site) {
+    let milliseconds = getTime.call(x);
     if (Number.isNaN(milliseconds)) {
-      T[p] = NIL;
+      if (quirks?.onInvalidDate) return value(quirks.onInvalidDate(), p, room - 1, hole, site);
+      T[p] = quirks === null ? NIL : INVALID_DATE;
       return p + 1;
     }
+    if (quirks?.useTimestamp32) milliseconds = more.wholeSeconds(milliseconds);
     T[p] = P_DATE;
     p = (p + 2) & -2;
     F[p >> 1] = milliseconds;
@@ -678,10 +933,10 @@ function createWalker(binding, careful) {
   }
 
   function map(x, p, room, _hole, site) {
-    if (room <= T[tape.DEEP_ROOM]) return deep(x, p, room);
+    if (room <= T[DEEP_ROOM]) return deep(x, p, room);
     if (p > LIMIT) p = flush(p);
-    // A copy first: packing a value may run code that changes the map.
-    const entries = Array.from(mapEntries.call(x));
+    if (quirks?.mapAsEmptyObject) return emptyMap(p);
+    const entries = mapEntriesOf(x);
     T[p++] = (entries.length << TAG_BITS) | P_MAP;
     if (site.inner === null) site.inner = new Site(other);
     const { inner } = site;
@@ -694,16 +949,52 @@ function createWalker(binding, careful) {
     return p > LIMIT ? flush(p) : p;
   }
 
+  /** A copy: packing a value may run code that changes the map. */
+  function mapEntriesOf(x) {
+    const entries = Array.from(mapEntries.call(x));
+    return filter?.sorts ? more.sortByBytes(entries, ([key]) => filter.encode(key)) : entries;
+  }
+
+  function setValuesOf(x) {
+    const values = Array.from(setValues.call(x));
+    return filter?.sorts ? more.sortByBytes(values, filter.encode) : values;
+  }
+
+  function emptyMap(p) {
+    T[p] = P_MAP;
+    return p + 1;
+  }
+
   function set(x, p, room, _hole, site) {
-    return array(Array.from(setValues.call(x)), p, room, site);
+    if (quirks?.setAsEmptyObject) return record({}, p, room, site, plain);
+    if (moreTypes) p = tag(EXT_SET, p);
+    return elementsOf(setValuesOf(x), p, room, site);
   }
 
   function regExp(x, p, room, hole, site, proto) {
+    if (moreTypes || quirks !== null) {
+      if (moreTypes) p = tag(EXT_REGEXP, p);
+      T[p] = (2 << TAG_BITS) | P_ARRAY;
+      p = string(more.sourceOf(x), p + 1);
+      return string(more.flagsOf(x), p);
+    }
     if (typeof x.toJSON === 'function') return toJSONOr(x, p, room, hole, site, proto);
     return string(RegExp.prototype.toString.call(x), p);
   }
 
   function error(x, p, room, hole, site, proto) {
+    if (moreTypes || quirks !== null) {
+      if (room <= T[DEEP_ROOM]) return deep(x, p, room);
+      if (p > LIMIT) p = flush(p);
+      const parts = more.errorParts(x);
+      if (moreTypes) p = tag(EXT_ERROR, p);
+      T[p++] = (parts.length << TAG_BITS) | P_ARRAY;
+      for (const part of parts) {
+        if (p > LIMIT) p = flush(p);
+        p = value(part, p, room - 1, UNDEFINED, new Site(other));
+      }
+      return p > LIMIT ? flush(p) : p;
+    }
     if (typeof x.toJSON === 'function') return toJSONOr(x, p, room, hole, site, proto);
     return record(errorFields(x), p, room, site, plain);
   }
@@ -731,11 +1022,7 @@ function createWalker(binding, careful) {
     if (!ArrayBuffer.isView(data)) {
       fail('ERR_MSGPACK_UNSUPPORTED_TYPE', 'An Ext whose data are no bytes', p);
     }
-    // Written as a bin, then moved behind the ext's own word.
-    const end = binary(data, p + 1, p);
-    T[p] = (type << TAG_BITS) | P_EXT;
-    T[p + 1] = T[p + 1] >> TAG_BITS;
-    return end;
+    return extBytes(type, data, p);
   }
 
   function timestamp(x, p) {
@@ -755,6 +1042,7 @@ function createWalker(binding, careful) {
 
   /** The kinds that are what they are, whatever toJSON they have. */
   const FIXED_KINDS = new Set([date, map, set, arrayBuffer, ext, timestamp]);
+  if (moreTypes) FIXED_KINDS.add(regExp).add(error);
 
   const environment = {
     T,
@@ -782,19 +1070,21 @@ function createWalker(binding, careful) {
   function walk(x, options, maxDepth, mode, target) {
     slab = target;
     isFlushed = false;
-    T[tape.OPTIONS] = options;
-    T[tape.MAX_DEPTH] = maxDepth;
-    T[tape.DEEP_ROOM] = Math.max(0, maxDepth - RECURSION);
+    T[OPTIONS] = options;
+    T[MAX_DEPTH] = maxDepth;
+    T[DEEP_ROOM] = Math.max(0, maxDepth - RECURSION);
     undefinedMode = mode;
+    identity = features.structuredClone ? new Map() : null;
     if (shapes.full) {
       shapes.clear();
       rootSite = new Site(other);
     }
     const p = value(x, HEADER_WORDS, maxDepth, AT_ROOT, rootSite);
     encode(p, !isFlushed);
-    const status = T[tape.STATUS];
-    if (status === tape.STATUS_IN_SLAB) refs = null;
-    else if (status !== tape.STATUS_OK) throw fault();
+    const status = T[STATUS];
+    identity = null;
+    if (status === STATUS_IN_SLAB) refs = null;
+    else if (status !== STATUS_OK) throw fault();
   }
 
   function references() {
@@ -803,7 +1093,7 @@ function createWalker(binding, careful) {
     return held;
   }
 
-  return { F, T, fault, native, references, reset, walk };
+  return { F, T, extend, fault, native, references, reset, walk };
 }
 
-module.exports = { UNDEFINED_MODES, createWalker };
+module.exports = { createWalker };

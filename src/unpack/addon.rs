@@ -9,7 +9,10 @@ use napi::{Error, Result};
 
 use super::parse::{Options, Parser, Stop};
 use super::text::TextSink;
-use crate::addon::{add_function, array_buffer, call, check, private_bytes};
+use crate::addon::{
+    add_function, array_buffer, array_length, call, check, element, integer, private_bytes,
+    string_array, strings,
+};
 use crate::tape::{self, *};
 
 struct Unpacker {
@@ -22,7 +25,7 @@ struct Unpacker {
 
 type Shared = RefCell<Unpacker>;
 
-/// `createParser()` → `{ parse, setTape, shapeKeys, forget }`: a parser with a state of its own.
+/// `createParser()` → an object with the functions below: a parser with a state of its own.
 pub(crate) unsafe extern "C" fn create_parser(
     env: napi_env,
     info: napi_callback_info,
@@ -41,6 +44,10 @@ pub(crate) unsafe extern "C" fn create_parser(
             add_function(env, parser, c"parse", parse, shared.clone())?;
             add_function(env, parser, c"setTape", set_tape, shared.clone())?;
             add_function(env, parser, c"shapeKeys", shape_keys, shared.clone())?;
+            add_function(env, parser, c"setExtKind", set_ext_kind, shared.clone())?;
+            add_function(env, parser, c"setSequential", set_sequential, shared.clone())?;
+            add_function(env, parser, c"setStructures", set_structures, shared.clone())?;
+            add_function(env, parser, c"structureNames", structure_names, shared.clone())?;
             add_function(env, parser, c"forget", forget, shared)?;
         }
         Ok(parser)
@@ -175,26 +182,56 @@ unsafe extern "C" fn set_tape(env: napi_env, info: napi_callback_info) -> napi_v
 unsafe extern "C" fn shape_keys(env: napi_env, info: napi_callback_info) -> napi_value {
     fn body(shared: &Shared, env: napi_env, [id]: [napi_value; 1]) -> Result<napi_value> {
         let unpacker = borrow(shared)?;
-        let mut node = 0;
-        // SAFETY: Node checks the type.
-        check(unsafe { sys::napi_get_value_uint32(env, id, &mut node) })?;
+        let node = integer(env, id)?;
         let keys = unpacker.parser.trie.keys(node).ok_or_else(|| Error::from_reason("a shape"))?;
-        let mut array = null_mut();
-        // SAFETY: a live environment and its own values; the keys are UTF-8.
-        unsafe {
-            check(sys::napi_create_array_with_length(env, keys.len(), &mut array))?;
-            for (index, key) in keys.iter().enumerate() {
-                let mut string = null_mut();
-                check(sys::napi_create_string_utf8(
-                    env,
-                    key.as_ptr().cast(),
-                    key.len() as isize,
-                    &mut string,
-                ))?;
-                check(sys::napi_set_element(env, array, index as u32, string))?;
-            }
-        }
-        Ok(array)
+        string_array(env, keys)
+    }
+    // SAFETY: made by `create_parser` with this state.
+    unsafe { call(env, info, body) }
+}
+
+/// `setExtKind(type, kind)`: what an ext type (0 to 255) means from now on.
+unsafe extern "C" fn set_ext_kind(env: napi_env, info: napi_callback_info) -> napi_value {
+    fn body(shared: &Shared, env: napi_env, [ext_type, kind]: [napi_value; 2]) -> Result<napi_value> {
+        let (ext_type, kind) = (integer(env, ext_type)?, integer(env, kind)?);
+        borrow(shared)?.parser.set_ext_kind(ext_type as u8, kind as i32);
+        Ok(null_mut())
+    }
+    // SAFETY: made by `create_parser` with this state.
+    unsafe { call(env, info, body) }
+}
+
+/// `setSequential(flag)`: whether definitions hold for the messages that follow, too.
+unsafe extern "C" fn set_sequential(env: napi_env, info: napi_callback_info) -> napi_value {
+    fn body(shared: &Shared, env: napi_env, [flag]: [napi_value; 1]) -> Result<napi_value> {
+        let flag = integer(env, flag)? != 0;
+        borrow(shared)?.parser.structures.sequential = flag;
+        Ok(null_mut())
+    }
+    // SAFETY: made by `create_parser` with this state.
+    unsafe { call(env, info, body) }
+}
+
+/// `setStructures(structures)`: what is shared from now on, an array of arrays of names.
+unsafe extern "C" fn set_structures(env: napi_env, info: napi_callback_info) -> napi_value {
+    fn body(shared: &Shared, env: napi_env, [structures]: [napi_value; 1]) -> Result<napi_value> {
+        let structures = (0..array_length(env, structures)?)
+            .map(|index| strings(env, element(env, structures, index)?))
+            .collect::<Result<Vec<_>>>()?;
+        borrow(shared)?.parser.structures.set_shared(structures);
+        Ok(null_mut())
+    }
+    // SAFETY: made by `create_parser` with this state.
+    unsafe { call(env, info, body) }
+}
+
+/// `structureNames(serial)` → the names of a structure that is no shape.
+unsafe extern "C" fn structure_names(env: napi_env, info: napi_callback_info) -> napi_value {
+    fn body(shared: &Shared, env: napi_env, [serial]: [napi_value; 1]) -> Result<napi_value> {
+        let serial = integer(env, serial)?;
+        let unpacker = borrow(shared)?;
+        let names = unpacker.parser.structures.names(serial);
+        string_array(env, names.ok_or_else(|| Error::from_reason("a structure"))?)
     }
     // SAFETY: made by `create_parser` with this state.
     unsafe { call(env, info, body) }

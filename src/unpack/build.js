@@ -6,19 +6,26 @@
 // Texts come in the order in which their strings are met: a string at offset 0 of a block opens the
 // next text. Nothing here runs code of the user's.
 
-const tape = require('../tape');
+const { CONST_EMPTY_ARRAY, CONST_EMPTY_OBJECT, CONST_EMPTY_STR } = require('../tape');
+const { CONST_FALSE, CONST_INVALID_DATE, CONST_NIL, CONST_TRUE } = require('../tape');
+const { CONST_UNDEFINED, DEPTH, GENERATION, HEADER_WORDS, K_INHERITED } = require('../tape');
+const { K_KNOWN, K_NEW, LENGTH_F64, MAX_DEPTH, MODE, MODE_ALL, MODE_ONE } = require('../tape');
+const { MODE_REST_OF_FROM, MODE_REST_OF_ONE, OFFSET_F64, OPTIONS } = require('../tape');
+const { OPT_MAPS_MAP, RARE_BIGINT, RARE_ID, RARE_INT64, RARE_INT64_TEXT } = require('../tape');
+const { RARE_NEW_STR, RARE_RECORD, RARE_REF, RARE_TAG, RARE_TIMESTAMP } = require('../tape');
+const { RARE_TYPED, RARE_UINT64, RARE_UINT64_TEXT, ROOT, STATUS } = require('../tape');
+const { STATUS_GROW, STATUS_MORE, STATUS_OK, STR_LENGTH_BITS, TAG_BITS } = require('../tape');
+const { USED, U_ARRAY, U_BIN, U_CONST, U_DATE, U_EXT, U_INT, U_INTS } = require('../tape');
+const { U_KNOWN_STR, U_LONG_STR, U_MAP, U_NUMBER, U_NUMBERS, U_OBJECT } = require('../tape');
+const { U_RARE, U_STR, U_WIDE_STR } = require('../tape');
 const { canCompile } = require('../codegen');
 const { FastBuffer } = require('../fast-buffer');
 const { Heat } = require('../heat');
 const { Ext } = require('../ext');
 const { Timestamp } = require('../timestamp');
 const { compileConstructor } = require('./compile');
-
-const { HEADER_WORDS, STR_LENGTH_BITS, TAG_BITS } = tape;
-const { U_ARRAY, U_BIN, U_CONST, U_DATE, U_EXT, U_INT, U_INTS, U_KNOWN_STR, U_LONG_STR, U_MAP } =
-  tape;
-const { K_INHERITED, K_KNOWN, K_NEW, U_NUMBER, U_NUMBERS, U_OBJECT, U_STR, U_RARE, U_WIDE_STR } =
-  tape;
+const { MsgpackError } = require('../error');
+const more = require('./more');
 
 const TAG_MASK = (1 << TAG_BITS) - 1;
 const LENGTH_MASK = (1 << STR_LENGTH_BITS) - 1;
@@ -78,9 +85,15 @@ function isPlainUntouched() {
   return Object.getOwnPropertyNames(plain).every((name) => INHERITED.has(name));
 }
 
-/** A builder with its tape, for the native parser that works on it. */
-function createBuilder(binding) {
+/**
+ * A builder with its tape, for the native parser that works on it. `features` is what the codec
+ * does beyond the standard.
+ */
+function createBuilder(binding, features) {
   const native = binding.createParser();
+  const { extensions } = features;
+  for (const [type, kind] of features.kinds) native.setExtKind(type, kind);
+  if (features.sequential) native.setSequential(1);
   let T;
   let F;
   let B;
@@ -97,6 +110,13 @@ function createBuilder(binding) {
   let trusting;
   /** Parsed, but not built: what the message taught has not arrived. */
   let isPending = false;
+
+  /** Whether an extension's code is running, in the middle of a message. */
+  let isCalling = false;
+  /** Objects of this message that are pointed at, by their ids. */
+  let references = null;
+  /** By serial: names of structures that are no shapes. */
+  const structures = new Map();
 
   let source = null;
   let copyBuffers = false;
@@ -135,22 +155,22 @@ function createBuilder(binding) {
     if (isPending) forget();
     isPending = true;
     trusting = undefined;
-    T[tape.OPTIONS] = options;
-    T[tape.MAX_DEPTH] = maxDepth;
+    T[OPTIONS] = options;
+    T[MAX_DEPTH] = maxDepth;
     return parsePart(bytes, mode, start, 0);
   }
 
   function parsePart(bytes, mode, start, left) {
-    T[tape.MODE] = mode;
-    if (mode !== tape.MODE_ONE) {
-      F[tape.OFFSET_F64] = start;
-      F[tape.LENGTH_F64] = left;
+    T[MODE] = mode;
+    if (mode !== MODE_ONE) {
+      F[OFFSET_F64] = start;
+      F[LENGTH_F64] = left;
     }
     texts = native.parse(bytes);
     nextText = 0;
-    const status = T[tape.STATUS];
-    if (status !== tape.STATUS_GROW) return status;
-    resize(F[tape.LENGTH_F64]);
+    const status = T[STATUS];
+    if (status !== STATUS_GROW) return status;
+    resize(F[LENGTH_F64]);
     return parsePart(bytes, mode, start, left);
   }
 
@@ -158,40 +178,42 @@ function createBuilder(binding) {
   function build(bytes, options, copies, mode) {
     source = bytes;
     copyBuffers = copies;
-    asMaps = (options & tape.OPT_MAPS_MAP) !== 0;
-    const isPart = T[tape.STATUS] === tape.STATUS_MORE;
-    const result = isPart ? parts(bytes, mode) : whole(T[tape.ROOT]);
+    asMaps = (options & OPT_MAPS_MAP) !== 0;
+    const isPart = T[STATUS] === STATUS_MORE;
+    const result = isPart ? parts(bytes, mode) : whole(T[ROOT]);
     release();
     return result;
   }
 
   function whole(w) {
-    if (T[tape.GENERATION] !== generation) {
-      generation = T[tape.GENERATION];
+    if (T[GENERATION] !== generation) {
+      generation = T[GENERATION];
       constructors = [];
       shapes = new Map();
       compiledKeys = 0;
     }
-    return T[tape.DEPTH] > RECURSION ? deep(w) : value(w);
+    if (T[DEPTH] <= RECURSION) return value(w);
+    references = null;
+    return deep(w);
   }
 
   /** A long array or a series of messages: undefined when a later part has a fault. */
   function parts(bytes, mode) {
-    const isSeries = mode === tape.MODE_ALL;
-    const rest = mode === tape.MODE_ONE ? tape.MODE_REST_OF_ONE : tape.MODE_REST_OF_FROM;
-    let q = T[tape.ROOT] >>> TAG_BITS;
-    const total = isSeries ? MAX_PREALLOCATED + 1 : T[q] + F[tape.LENGTH_F64];
+    const isSeries = mode === MODE_ALL;
+    const rest = mode === MODE_ONE ? MODE_REST_OF_ONE : MODE_REST_OF_FROM;
+    let q = T[ROOT] >>> TAG_BITS;
+    const total = isSeries ? MAX_PREALLOCATED + 1 : T[q] + F[LENGTH_F64];
     const all = total > MAX_PREALLOCATED ? [] : new Array(total);
     let at = 0;
     for (;;) {
-      const end = F[tape.OFFSET_F64];
-      const left = F[tape.LENGTH_F64];
+      const end = F[OFFSET_F64];
+      const left = F[LENGTH_F64];
       const n = T[q];
       for (let i = 1; i <= n; i++) all[at++] = whole(T[q + i]);
-      if (T[tape.STATUS] === tape.STATUS_OK) return all;
+      if (T[STATUS] === STATUS_OK) return all;
       const status = parsePart(bytes, isSeries ? mode : rest, end, left);
-      if (status !== tape.STATUS_OK && status !== tape.STATUS_MORE) return undefined;
-      q = T[tape.ROOT] >>> TAG_BITS;
+      if (status !== STATUS_OK && status !== STATUS_MORE) return undefined;
+      q = T[ROOT] >>> TAG_BITS;
     }
   }
 
@@ -201,15 +223,17 @@ function createBuilder(binding) {
     wide = '';
     texts = '';
     source = null;
+    references = null;
     isPending = false;
+    if (structures.size > 0) structures.clear();
     if (words > MIN_WORDS) {
-      if (4 * T[tape.USED] > words) idle = 0;
+      if (4 * T[USED] > words) idle = 0;
       else if (++idle >= SHRINK_AFTER) resize(Math.max(MIN_WORDS, words >> 1));
     }
   }
 
-  const end = () => F[tape.OFFSET_F64];
-  const faultOffset = () => F[tape.LENGTH_F64];
+  const end = () => F[OFFSET_F64];
+  const faultOffset = () => F[LENGTH_F64];
 
   function openText() {
     return typeof texts === 'string' ? texts : texts[nextText++];
@@ -263,29 +287,124 @@ function createBuilder(binding) {
       case U_BIN:
         return bytesAt(T[q] >>> 0, T[q + 1], T[q + 2] >>> 0);
       case U_EXT:
-        return new Ext(T[q], bytesAt(T[q + 1] >>> 0, T[q + 2], T[q + 3] >>> 0));
+        return ext(T[q], q + 1);
       case U_DATE:
         return new Date(F[q]);
       case U_RARE:
-        return pair(B[q >> 1], T[q + 2], q);
+        return rarest(T[q + 2], q);
     }
   }
 
-  function pair(bits, kind, q) {
+  function rarest(kind, q) {
     switch (kind) {
-      case tape.RARE_INT64:
-        return bits;
-      case tape.RARE_UINT64:
-        return BigInt.asUintN(64, bits);
-      case tape.RARE_INT64_TEXT:
-        return String(bits);
-      case tape.RARE_UINT64_TEXT:
-        return String(BigInt.asUintN(64, bits));
-      case tape.RARE_TIMESTAMP:
-        return new Timestamp(bits, T[q + 3]);
-      case tape.RARE_NEW_STR:
+      case RARE_INT64:
+        return B[q >> 1];
+      case RARE_UINT64:
+        return BigInt.asUintN(64, B[q >> 1]);
+      case RARE_INT64_TEXT:
+        return String(B[q >> 1]);
+      case RARE_UINT64_TEXT:
+        return String(BigInt.asUintN(64, B[q >> 1]));
+      case RARE_TIMESTAMP:
+        return new Timestamp(B[q >> 1], T[q + 3]);
+      case RARE_NEW_STR:
         return remember(known, T[q], openText());
+      case RARE_RECORD:
+        return unshaped(q);
+      case RARE_TAG:
+        return tagged(T[q + 1], value(T[q]), undefined, offsetAt(q + 3));
+      case RARE_ID:
+        return refer(T[q + 1], value(T[q]));
+      case RARE_REF:
+        return referred(T[q]);
+      case RARE_BIGINT:
+        return more.bigint(bytesAt(T[q] >>> 0, T[q + 1], T[q + 3] >>> 0));
+      case RARE_TYPED:
+        return typed(bytesAt(T[q] >>> 0, T[q + 1], T[q + 3] >>> 0), T[q + 4], offsetAt(q));
     }
+  }
+
+  const offsetAt = (q) => T[q + 1] * 2 ** 32 + (T[q] >>> 0);
+
+  /** An ext of bytes, whose place is told from word `q` on. */
+  function ext(type, q) {
+    const data = bytesAt(T[q] >>> 0, T[q + 1], T[q + 2] >>> 0);
+    const extension = extensions.byType.get(type);
+    if (extension?.unpack === undefined) return new Ext(type, data);
+    return called(extension, 'unpack', data, offsetAt(q));
+  }
+
+  /** A value behind the tag `type`; `target` is the object that it becomes, if there is one yet. */
+  function tagged(type, x, target, offset) {
+    const extension = extensions.byType.get(type);
+    if (extension !== undefined) {
+      return extension.read === undefined ? x : called(extension, 'read', x, offset);
+    }
+    try {
+      return more.tagged(type, x, target);
+    } catch (cause) {
+      throw extensionError(`A value that is not what its tag ${type} says`, offset, cause);
+    }
+  }
+
+  function typed(bytes, code, offset) {
+    try {
+      return more.typed(bytes, code);
+    } catch (cause) {
+      throw extensionError(
+        `No typed array of kind ${code} has ${bytes.length} bytes`,
+        offset,
+        cause,
+      );
+    }
+  }
+
+  /** Runs a function of an extension. It may use this codec, which has another builder for that. */
+  function called(extension, name, x, offset) {
+    isCalling = true;
+    try {
+      return extension[name](x);
+    } catch (cause) {
+      throw extensionError(`The extension of type ${extension.type} failed`, offset, cause);
+    } finally {
+      isCalling = false;
+    }
+  }
+
+  function extensionError(message, offset, cause) {
+    return new MsgpackError('ERR_MSGPACK_EXTENSION', `${message} (at byte ${offset})`, {
+      offset,
+      cause,
+    });
+  }
+
+  function refer(id, x) {
+    references ??= new Map();
+    references.set(id, x);
+    return x;
+  }
+
+  function referred(id) {
+    if (references?.has(id)) return references.get(id);
+    // The parser has seen the id: what it stands for is not complete.
+    throw new MsgpackError('ERR_MSGPACK_REFERENCE', `A pointer to a value that holds it: id ${id}`);
+  }
+
+  /** A record whose names are no shape. */
+  function unshaped(q) {
+    const names = namesOf(T[q]);
+    const o = names.length > DICTIONARY ? emptyDictionary() : {};
+    for (let i = 0; i < names.length; i++) define(o, names[i], value(T[q + 3 + i]));
+    return o;
+  }
+
+  function namesOf(serial) {
+    let names = structures.get(serial);
+    if (names === undefined) {
+      names = native.structureNames(serial);
+      structures.set(serial, names);
+    }
+    return names;
   }
 
   /** Keeps a short string that may come again, under its id. */
@@ -297,16 +416,22 @@ function createBuilder(binding) {
 
   function constant(which) {
     switch (which) {
-      case tape.CONST_NIL:
+      case CONST_NIL:
         return null;
-      case tape.CONST_FALSE:
+      case CONST_FALSE:
         return false;
-      case tape.CONST_TRUE:
+      case CONST_TRUE:
         return true;
-      case tape.CONST_EMPTY_STR:
+      case CONST_EMPTY_STR:
         return '';
-      case tape.CONST_EMPTY_ARRAY:
+      case CONST_EMPTY_ARRAY:
         return [];
+      case CONST_UNDEFINED:
+        return undefined;
+      case CONST_EMPTY_OBJECT:
+        return {};
+      case CONST_INVALID_DATE:
+        return new Date(Number.NaN);
       default:
         return asMaps ? new Map() : {};
     }
@@ -314,11 +439,22 @@ function createBuilder(binding) {
 
   function bytesAt(low, high, length) {
     const start = byteOffsetOf.call(source) + high * 2 ** 32 + low;
-    const bytes = new FastBuffer(bufferOf.call(source), start, length);
+    const bytes = viewOf(bufferOf.call(source), start, length);
     if (!copyBuffers) return bytes;
     const copy = Buffer.allocUnsafeSlow(length);
     copy.set(bytes);
     return copy;
+  }
+
+  /** Only an extension can have taken the memory of the input away meanwhile. */
+  function viewOf(memory, start, length) {
+    if (extensions.byType.size === 0) return new FastBuffer(memory, start, length);
+    try {
+      return new FastBuffer(memory, start, length);
+    } catch (cause) {
+      const message = 'The memory of the input was detached while it was unpacked';
+      throw new MsgpackError('ERR_MSGPACK_INVALID_INPUT', message, { cause });
+    }
   }
 
   // V8 keeps an array of small integers, of doubles and of anything else in different ways, and
@@ -468,36 +604,83 @@ function createBuilder(binding) {
     let w = root;
     for (;;) {
       const frame = frameOf(w);
-      const x = frame === null ? value(w) : frame.into;
-      if (top === undefined) result = x;
-      else attach(top, x);
+      if (frame === null || frame.tag === null) {
+        const x = frame === null ? value(w) : frame.into;
+        if (top === undefined) result = x;
+        else attach(top, x);
+      }
       if (frame !== null) open.push(frame);
       top = open.at(-1);
       while (top !== undefined && top.at === top.end) {
         open.pop();
+        const { tag } = top;
+        const inner = top.into;
         top = open.at(-1);
+        if (tag !== null) {
+          const x = tagged(tag.type, inner[0], tag.target, tag.offset);
+          if (tag.id !== undefined) refer(tag.id, x);
+          if (top === undefined) result = x;
+          else attach(top, x);
+        }
       }
       if (top === undefined) return result;
       w = nextWord(top);
     }
   }
 
-  /** An open container: what it is built into, and where its words are. */
+  /**
+   * An open container: what it is built into, and where its words are. What a tag makes of its value
+   * is known when that is complete, so it is collected in an array first.
+   */
   function frameOf(w) {
     const q = w >>> TAG_BITS;
     switch (w & TAG_MASK) {
       case U_ARRAY:
-        return { into: [], names: null, named: 0, key: NO_KEY, at: q + 1, end: q + 1 + T[q] };
+        return newFrame([], null, q + 1, q + 1 + T[q]);
       case U_OBJECT: {
         const { keys: names } = shapeOf(T[q]);
-        return { into: {}, names, named: 0, key: NO_KEY, at: q + 1, end: q + 1 + names.length };
+        return newFrame({}, names, q + 1, q + 1 + names.length);
       }
       case U_MAP: {
         const prefix = T[q + 1];
         const end = q + 3 + prefix + 2 * (T[q + 2] - prefix);
-        if (asMaps) return { into: new Map(), names: null, named: 0, key: NO_KEY, at: q + 3, end };
-        const { keys: names } = shapeOf(T[q]);
-        return { into: {}, names, named: 0, key: NO_KEY, at: q + 3, end };
+        if (asMaps) return newFrame(new Map(), null, q + 3, end);
+        return newFrame({}, shapeOf(T[q]).keys, q + 3, end);
+      }
+      case U_RARE:
+        return rareFrame(q);
+      default:
+        return null;
+    }
+  }
+
+  function newFrame(into, names, at, end) {
+    return { into, names, named: 0, key: NO_KEY, at, end, tag: null };
+  }
+
+  function rareFrame(q) {
+    switch (T[q + 2]) {
+      case RARE_RECORD: {
+        const names = namesOf(T[q]);
+        return newFrame({}, names, q + 3, q + 3 + names.length);
+      }
+      case RARE_TAG: {
+        const frame = newFrame([], null, q, q + 1);
+        frame.tag = { type: T[q + 1], offset: offsetAt(q + 3), target: undefined, id: undefined };
+        return frame;
+      }
+      case RARE_ID: {
+        const frame = frameOf(T[q]);
+        if (frame === null) return null;
+        const { tag } = frame;
+        if (tag === null) {
+          refer(T[q + 1], frame.into);
+          return frame;
+        }
+        tag.id = T[q + 1];
+        if (!extensions.byType.has(tag.type)) tag.target = more.emptyTagged(tag.type);
+        if (tag.target !== undefined) refer(tag.id, tag.target);
+        return frame;
       }
       default:
         return null;
@@ -542,9 +725,9 @@ function createBuilder(binding) {
     release();
   }
 
-  const status = () => T[tape.STATUS];
+  const status = () => T[STATUS];
 
-  return { build, end, faultOffset, forget, parse, status };
+  return { build, end, faultOffset, forget, isCalling: () => isCalling, native, parse, status };
 }
 
 module.exports = { createBuilder };

@@ -1,40 +1,83 @@
 'use strict';
 
-// unpack, unpackMultiple and unpackFrom: options, input of every kind, and the errors.
+// Unpackers: input of every kind, the errors, and what happens when an extension unpacks something
+// in the middle of a message.
 
 const { types } = require('node:util');
-const tape = require('../tape');
-const { MsgpackError, invalidOption } = require('../error');
-const { DEFAULT_MAX_DEPTH, checkMaxDepth, checkOptions } = require('../limits');
-const { createBuilder } = require('./build');
+const { FAULT_DEPTH, FAULT_EXTENSION, FAULT_EXTRA_BYTES, FAULT_INPUT } = require('../tape');
+const { FAULT_INVALID_BYTE, FAULT_INVALID_UTF8, FAULT_KEY, FAULT_RECORD } = require('../tape');
+const { FAULT_REFERENCE, FAULT_TIMESTAMP, FAULT_TOO_LARGE, FAULT_TRUNCATED } = require('../tape');
+const { MODE_ALL, STATUS_MORE, STATUS_OK } = require('../tape');
+const { MsgpackError } = require('../error');
+const { ownCopies } = require('../own-code');
 
-const INT64_MODES = { auto: 0, bigint: 1, number: 2, string: 3 };
-const UTF8_MODES = { replace: 0, fatal: tape.OPT_UTF8_FATAL, raw: tape.OPT_UTF8_RAW };
-const MAP_MODES = { object: 0, map: tape.OPT_MAPS_MAP };
-const TIMESTAMP_MODES = { date: 0, timestamp: tape.OPT_TIMESTAMPS };
+const ownBuild = ownCopies(require, './build');
 
-function createUnpack(binding) {
-  const builder = createBuilder(binding);
+/** Builders for messages within messages; more than this many are not kept. */
+const MAX_SPARE = 16;
 
-  function run(bytes, options, mode, start) {
-    let flags = 0;
-    let maxDepth = DEFAULT_MAX_DEPTH;
-    let copies = false;
-    if (options !== undefined && options !== null) {
-      ({ flags, maxDepth, copies } = readOptions(options));
+/**
+ * Unpacks by a codec's features: `unpack(bytes, flags, maxDepth, copies, mode, start)`, and `end()`,
+ * where the last value ended.
+ */
+function createUnpackers(binding, features) {
+  const main = createOne(binding, features);
+  const { isCalling } = main;
+  const spare = [];
+  let lastEnd = main.end;
+
+  function unpack(bytes, flags, maxDepth, copies, mode, start) {
+    if (isCalling()) return withSpare(bytes, flags, maxDepth, copies, mode, start);
+    const value = main.unpack(bytes, flags, maxDepth, copies, mode, start);
+    lastEnd = main.end;
+    return value;
+  }
+
+  function withSpare(...args) {
+    const unpacker = spare.pop() ?? createOne(binding, features);
+    try {
+      features.prepareUnpacker?.(unpacker.native);
+      const value = unpacker.unpack(...args);
+      lastEnd = unpacker.end;
+      return value;
+    } finally {
+      if (spare.length < MAX_SPARE) spare.push(unpacker);
     }
+  }
+
+  /** The features' extensions have changed. */
+  function extend() {
+    for (const { native } of [main, ...spare]) {
+      for (const [type, kind] of features.kinds) native.setExtKind(type, kind);
+    }
+  }
+
+  return { end: () => lastEnd(), extend, native: main.native, unpack };
+}
+
+function createOne(binding, features) {
+  const { createBuilder } = ownBuild();
+  const builder = createBuilder(binding, features);
+  const { missingStructures = null } = features;
+
+  function unpack(bytes, flags, maxDepth, copies, mode, start) {
     let status = builder.parse(bytes, flags, maxDepth, mode, start);
-    if (status === tape.FAULT_INPUT) {
+    if (status === FAULT_INPUT) {
       bytes = toUint8Array(bytes);
       if (bytes.length === 0) return empty(mode);
       status = builder.parse(bytes, flags, maxDepth, mode, start);
     }
+    if (status === FAULT_RECORD && missingStructures !== null) {
+      const offset = builder.faultOffset();
+      if (!missingStructures(builder.native)) throw fault(status, offset);
+      status = builder.parse(bytes, flags, maxDepth, mode, start);
+    }
     try {
-      if (status === tape.STATUS_OK || status === tape.STATUS_MORE) {
+      if (status === STATUS_OK || status === STATUS_MORE) {
         const value = builder.build(bytes, flags, copies, mode);
         // Of a message in parts a later one may turn out to be damaged.
         status = builder.status();
-        if (status === tape.STATUS_OK) return value;
+        if (status === STATUS_OK) return value;
       }
     } catch (error) {
       builder.forget();
@@ -43,29 +86,13 @@ function createUnpack(binding) {
     throw fault(status, builder.faultOffset());
   }
 
-  function unpack(bytes, options) {
-    return run(bytes, options, tape.MODE_ONE, 0);
-  }
-
-  function unpackMultiple(bytes, options) {
-    return run(bytes, options, tape.MODE_ALL, 0);
-  }
-
-  function unpackFrom(bytes, offset = 0, options = undefined) {
-    if (!Number.isInteger(offset) || offset < 0) {
-      throw invalidOption('offset', offset, 'an integer of at least 0');
-    }
-    const value = run(bytes, options, tape.MODE_FROM, offset);
-    return { value, end: builder.end() };
-  }
-
-  return { unpack, unpackFrom, unpackMultiple };
+  return { end: builder.end, isCalling: builder.isCalling, native: builder.native, unpack };
 }
 
 /** What no bytes at all unpack to. */
 function empty(mode) {
-  if (mode === tape.MODE_ALL) return [];
-  throw fault(tape.FAULT_TRUNCATED, 0);
+  if (mode === MODE_ALL) return [];
+  throw fault(FAULT_TRUNCATED, 0);
 }
 
 /** The bytes of any kind of view or buffer; shared memory is copied, since others may write it. */
@@ -90,14 +117,23 @@ function toUint8Array(input) {
 }
 
 const FAULTS = {
-  [tape.FAULT_TRUNCATED]: ['TRUNCATED', 'The input ends in the middle of a value'],
-  [tape.FAULT_EXTRA_BYTES]: ['EXTRA_BYTES', 'There are bytes behind the value'],
-  [tape.FAULT_INVALID_BYTE]: ['INVALID_BYTE', 'The byte 0xc1 starts no value'],
-  [tape.FAULT_INVALID_UTF8]: ['INVALID_UTF8', 'A string is not well-formed UTF-8'],
-  [tape.FAULT_KEY]: ['KEY', 'A map has a key that is neither a string nor a number'],
-  [tape.FAULT_DEPTH]: ['DEPTH', 'Nested deeper than maxDepth'],
-  [tape.FAULT_TIMESTAMP]: ['TIMESTAMP', 'A timestamp that is none, or is no Date'],
-  [tape.FAULT_TOO_LARGE]: ['TOO_LARGE', 'More than a string or the parser can hold'],
+  [FAULT_TRUNCATED]: ['TRUNCATED', 'The input ends in the middle of a value'],
+  [FAULT_EXTRA_BYTES]: ['EXTRA_BYTES', 'There are bytes behind the value'],
+  [FAULT_INVALID_BYTE]: ['INVALID_BYTE', 'The byte 0xc1 starts no value'],
+  [FAULT_INVALID_UTF8]: ['INVALID_UTF8', 'A string is not well-formed UTF-8'],
+  [FAULT_KEY]: ['KEY', 'A map has a key that is neither a string nor a number'],
+  [FAULT_DEPTH]: ['DEPTH', 'Nested deeper than maxDepth'],
+  [FAULT_TIMESTAMP]: ['TIMESTAMP', 'A timestamp that is none, or is no Date'],
+  [FAULT_TOO_LARGE]: ['TOO_LARGE', 'More than a string or the parser can hold'],
+  [FAULT_RECORD]: [
+    'RECORD',
+    'A record of a structure that nothing defines, or its definition is damaged',
+  ],
+  [FAULT_REFERENCE]: [
+    'REFERENCE',
+    'A pointer to an object that is not there, or an id that is none',
+  ],
+  [FAULT_EXTENSION]: ['EXTENSION', 'The value behind a tag is not what the tag says'],
 };
 
 function fault(status, offset) {
@@ -105,35 +141,4 @@ function fault(status, offset) {
   return new MsgpackError(`ERR_MSGPACK_${name}`, `${message} (at byte ${offset})`, { offset });
 }
 
-function choice(name, value, choices) {
-  if (typeof value !== 'string' || !Object.hasOwn(choices, value)) {
-    const names = Object.keys(choices).map((each) => `'${each}'`);
-    throw invalidOption(name, value, `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`);
-  }
-  return choices[value];
-}
-
-function readOptions(options) {
-  checkOptions(options);
-  const {
-    copyBuffers = false,
-    int64 = 'auto',
-    maps = 'object',
-    maxDepth,
-    timestamps = 'date',
-    utf8 = 'replace',
-  } = options;
-  if (typeof copyBuffers !== 'boolean')
-    throw invalidOption('copyBuffers', copyBuffers, 'a boolean');
-  return {
-    flags:
-      (choice('int64', int64, INT64_MODES) << tape.OPT_INT64_SHIFT) |
-      choice('maps', maps, MAP_MODES) |
-      choice('timestamps', timestamps, TIMESTAMP_MODES) |
-      choice('utf8', utf8, UTF8_MODES),
-    maxDepth: checkMaxDepth(maxDepth),
-    copies: copyBuffers,
-  };
-}
-
-module.exports = { createUnpack };
+module.exports = { createUnpackers };

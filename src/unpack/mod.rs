@@ -2,6 +2,7 @@
 
 pub mod addon;
 pub mod parse;
+pub mod records;
 pub mod strings;
 pub mod text;
 pub mod trie;

@@ -2,11 +2,16 @@
 //! what is left of the input before anything is reserved for it, nested claims together: the values
 //! that all open containers still owe never outnumber the bytes.
 
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use super::records::{FIRST_ID, Id, NO_NODE, Structure, Structures};
 use super::strings::{self, Known, Strings};
 use super::text::{MAX_SHARED_BYTES, TextSink, Texts};
 use super::trie::{self, Trie};
+use crate::pack::float32;
 use crate::tape::*;
-use crate::wire::{self, INT_READS, MAX_NANOSECONDS, MAX_SAFE_INTEGER};
+use crate::wire::{self, INT_READS, IntRead, MAX_NANOSECONDS, MAX_SAFE_INTEGER, RECORD_INT_READS};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Int64 {
@@ -32,6 +37,15 @@ pub struct Options {
     pub map_keys: bool,
     /// Timestamps with their nanoseconds.
     pub timestamps: bool,
+    /// The fixints from 64 on may be ids of records; with `strict_ids` they are nothing else.
+    pub records: bool,
+    pub strict_ids: bool,
+    /// Float 32 stands for a decimal number.
+    pub round: bool,
+    /// Keys that are nil or booleans have their text, and a timestamp of one byte is no time.
+    pub lenient: bool,
+    /// What the message before has defined still holds.
+    pub keep_structures: bool,
     pub mode: i32,
 }
 
@@ -54,6 +68,11 @@ impl Options {
             utf8,
             map_keys: bits & OPT_MAPS_MAP != 0,
             timestamps: bits & OPT_TIMESTAMPS != 0,
+            records: bits & OPT_RECORDS != 0,
+            strict_ids: bits & OPT_STRICT_IDS != 0,
+            round: bits & OPT_ROUND != 0,
+            keep_structures: bits & OPT_KEEP != 0,
+            lenient: bits & OPT_LENIENT != 0,
             mode,
         }
     }
@@ -77,6 +96,10 @@ impl From<Fault> for Stop {
 const ARRAY: u32 = u32::MAX;
 const PAIRS: u32 = u32::MAX - 1;
 const BOTTOM: u32 = u32::MAX - 2;
+/// The one value behind a tag or an id; no level of its own.
+const TAG: u32 = u32::MAX - 3;
+/// Tags that may be open for each level of `max_depth`.
+const TAGS: usize = 3;
 
 #[derive(Clone, Copy)]
 struct Frame {
@@ -101,6 +124,9 @@ const MAX_WORDS: usize = 1 << 28;
 const LONG_ARRAY: usize = 256;
 const PART_WORDS: usize = 6 << 10;
 
+/// A depth that makes the builder use a stack of its own, however shallow the message is.
+const ALWAYS_DEEP: usize = i32::MAX as usize;
+
 /// Positive fixints are copied so many at a time.
 const FIXINT_STEP: usize = 8;
 
@@ -112,6 +138,12 @@ pub struct Parser {
     stack: Vec<Frame>,
     deepest: usize,
     roots: Vec<i32>,
+    /// By ext type: what it means, one of the `KIND_…` values.
+    ext_kinds: [i32; 256],
+    is_extended: bool,
+    pub structures: Structures,
+    /// Ids of objects that the message has defined.
+    ids: HashSet<u32>,
 }
 
 /// What one parse works on.
@@ -121,6 +153,8 @@ struct Run<'a, S> {
     tape: &'a mut [i32],
     top: usize,
     options: Options,
+    max_stack: usize,
+    reads: &'static [IntRead; 256],
     sink: &'a mut S,
     /// Root values still to come, of a series or a long array; `None` for a single one.
     roots_left: Option<usize>,
@@ -148,6 +182,10 @@ impl Default for Parser {
             stack: Vec::new(),
             deepest: 0,
             roots: Vec::new(),
+            ext_kinds: [KIND_EXT; 256],
+            is_extended: false,
+            structures: Structures::default(),
+            ids: HashSet::new(),
         }
     }
 }
@@ -157,6 +195,12 @@ impl Parser {
     pub fn forget(&mut self) {
         self.keys.forget_fresh();
         self.values.forget_fresh();
+    }
+
+    /// From now on `ext_type` means what `kind` says.
+    pub fn set_ext_kind(&mut self, ext_type: u8, kind: i32) {
+        self.ext_kinds[usize::from(ext_type)] = kind;
+        self.is_extended |= kind != KIND_EXT;
     }
 
     /// Parses from `start`, in the middle of an array with `left` more elements if the mode says so.
@@ -170,15 +214,40 @@ impl Parser {
         options: Options,
         sink: &mut S,
     ) -> Result<End, Stop> {
-        let result = self.parse_whole(input, start, left, tape, options, sink);
+        // Without a type or an id that means something, the code for those that do is not there.
+        if !self.is_extended && !options.records {
+            if self.trie.full {
+                self.trie.clear();
+            }
+            let result = self.parse_whole::<S, false>(input, start, left, tape, options, sink);
+            if result.is_err() {
+                self.forget();
+            }
+            return result;
+        }
+        let is_part = matches!(options.mode, MODE_REST_OF_ONE | MODE_REST_OF_FROM)
+            || options.mode == MODE_ALL && start > 0;
+        if !is_part && !options.keep_structures {
+            self.structures.start();
+        }
+        if !is_part {
+            self.ids.clear();
+        }
+        if self.trie.full {
+            self.structures.keep_names(&self.trie);
+            self.trie.clear();
+        }
+        let mark = self.structures.mark();
+        let result = self.parse_whole::<S, true>(input, start, left, tape, options, sink);
         if result.is_err() {
+            self.structures.roll_back(mark);
             self.forget();
         }
         result
     }
 
     #[inline(never)]
-    fn parse_whole<S: TextSink>(
+    fn parse_whole<S: TextSink, const EXTENDED: bool>(
         &mut self,
         input: &[u8],
         start: usize,
@@ -187,9 +256,6 @@ impl Parser {
         options: Options,
         sink: &mut S,
     ) -> Result<End, Stop> {
-        if self.trie.full {
-            self.trie.clear();
-        }
         self.keys.start();
         self.values.start();
         self.texts.clear();
@@ -197,7 +263,10 @@ impl Parser {
         self.stack.clear();
         self.roots.clear();
         let top = HEADER_WORDS as usize;
-        let mut run = Run { input, pos: start, tape, top, options, sink, roots_left: None };
+        let reads = if EXTENDED && options.records { &RECORD_INT_READS } else { &INT_READS };
+        let max_stack = options.max_depth.saturating_mul(1 + TAGS);
+        let mut run =
+            Run { input, pos: start, tape, top, options, max_stack, reads, sink, roots_left: None };
         assert!(run.tape.len() > run.top);
         match options.mode {
             MODE_ALL => run.roots_left = Some(usize::MAX),
@@ -205,6 +274,8 @@ impl Parser {
                 run.check_claim(start, left as u64)?;
                 run.roots_left = Some(left);
             }
+            // Objects that are pointed at come in one piece.
+            _ if EXTENDED && self.ext_kinds[EXT_ID as usize] == KIND_ID => {}
             _ => run.roots_left = run.long_array()?,
         }
         if options.mode != MODE_ALL && run.roots_left.is_some() {
@@ -215,7 +286,7 @@ impl Parser {
             run.options.max_depth -= 1;
         }
         if options.mode != MODE_ALL || start < input.len() {
-            self.run(&mut run)?;
+            self.run::<S, EXTENDED>(&mut run)?;
         }
         self.texts.finish(run.sink)?;
         let mut left = 0;
@@ -238,7 +309,7 @@ impl Parser {
     }
 
     #[inline(always)]
-    fn run<S: TextSink>(&mut self, run: &mut Run<S>) -> Result<(), Stop> {
+    fn run<S: TextSink, const EXTENDED: bool>(&mut self, run: &mut Run<S>) -> Result<(), Stop> {
         let home = ROOT as u32;
         // Elements of a long array that are still to come owe their bytes too.
         let owed = match run.options.mode {
@@ -256,7 +327,16 @@ impl Parser {
             run.pos = at + 1;
             let word_here = 'word: {
                 match byte {
-                    0x00..=0x7f => i32::from(byte) << TAG_BITS,
+                    0x00..FIRST_ID => i32::from(byte) << TAG_BITS,
+                    FIRST_ID..=0x7f => {
+                        if EXTENDED && run.options.records {
+                            match self.record(run, at, byte, &mut f, &mut slot)? {
+                                Some(word) => break 'word word,
+                                None => continue 'values,
+                            }
+                        }
+                        i32::from(byte) << TAG_BITS
+                    }
                     wire::NEGATIVE_FIXINT..=0xff => i32::from(byte as i8) << TAG_BITS,
                     wire::FIXSTR..=0xbf => self.string(run, at, usize::from(byte & 31))?,
                     wire::FIXMAP..=0x8f | wire::MAP16 | wire::MAP32 => {
@@ -362,11 +442,26 @@ impl Parser {
                         let len = run.length(at, 1 << (byte - wire::BIN8))?;
                         run.bytes(at, len)?
                     }
-                    wire::EXT8 | wire::EXT16 | wire::EXT32 => {
-                        let len = run.length(at, 1 << (byte - wire::EXT8))?;
-                        run.ext(at, len)?
+                    wire::EXT8
+                    | wire::EXT16
+                    | wire::EXT32
+                    | wire::FIXEXT1..=wire::FIXEXT16 => {
+                        let len = match byte {
+                            wire::FIXEXT1.. => 1 << (byte - wire::FIXEXT1),
+                            _ => run.length(at, 1 << (byte - wire::EXT8))?,
+                        };
+                        if len >= run.input.len() - run.pos {
+                            return Err(run.truncated(at));
+                        }
+                        let kind = self.ext_kinds[usize::from(run.input[run.pos])];
+                        if !EXTENDED || kind == KIND_EXT {
+                            break 'word run.ext(at, len)?;
+                        }
+                        match self.special_ext(run, at, len, kind, &mut f, &mut slot)? {
+                            Some(word) => word,
+                            None => continue 'values,
+                        }
                     }
-                    wire::FIXEXT1..=wire::FIXEXT16 => run.ext(at, 1 << (byte - wire::FIXEXT1))?,
                     wire::NEVER_USED => {
                         return Err(Fault::at(FAULT_INVALID_BYTE, at).into());
                     }
@@ -377,7 +472,11 @@ impl Parser {
             // Where the next value goes.
             while f.left == 0 {
                 if f.node < BOTTOM {
-                    run.set(f.block as usize, f.node as i32);
+                    if EXTENDED && f.node == TAG {
+                        run.options.max_depth -= 1;
+                    } else {
+                        run.set(f.block as usize, f.node as i32);
+                    }
                 }
                 if f.node == BOTTOM {
                     if let Some(left) = &mut run.roots_left {
@@ -388,6 +487,10 @@ impl Parser {
                         };
                         if run.options.mode != MODE_ALL {
                             f.owed = left.saturating_sub(1) as u64;
+                        }
+                        // Ids belong to one value; definitions, to all that come together.
+                        if EXTENDED && run.options.mode == MODE_ALL {
+                            self.ids.clear();
                         }
                         self.roots.push(run.tape[ROOT as usize]);
                         if more && run.top + self.roots.len() < PART_WORDS {
@@ -404,6 +507,251 @@ impl Parser {
                 slot = self.next(run, &mut f)?;
             }
         }
+    }
+
+    /// What the byte of a record's id at `at` begins: a word, or a frame whose first value is next.
+    #[inline(always)]
+    fn record<S: TextSink>(
+        &mut self,
+        run: &mut Run<S>,
+        at: usize,
+        byte: u8,
+        f: &mut Frame,
+        slot: &mut usize,
+    ) -> Result<Option<i32>, Stop> {
+        let index = match self.structures.id(byte & 0x3f) {
+            Id::Index(index) => index,
+            Id::Wide(low) => {
+                let Some(&high) = run.input.get(run.pos) else {
+                    return Err(run.truncated(at));
+                };
+                run.pos += 1;
+                Structures::wide_index(low, high)
+            }
+        };
+        match self.structures.get(index, &mut self.trie) {
+            Some(structure) => self.open_record(run, at, structure, f, slot),
+            None if run.options.strict_ids || run.pos != at + 1 => {
+                Err(Fault::at(FAULT_RECORD, at).into())
+            }
+            None => Ok(Some(i32::from(byte) << TAG_BITS)),
+        }
+    }
+
+    #[inline(always)]
+    fn open_record<S: TextSink>(
+        &mut self,
+        run: &mut Run<S>,
+        at: usize,
+        structure: Structure,
+        f: &mut Frame,
+        slot: &mut usize,
+    ) -> Result<Option<i32>, Stop> {
+        let n = structure.names as usize;
+        let owed = f.owed + u64::from(f.left) * unit(f.node);
+        run.check_claim(at, owed + n as u64)?;
+        self.check_depth(run, at)?;
+        if n == 0 {
+            return Ok(Some(CONST_EMPTY_OBJECT << TAG_BITS | U_CONST));
+        }
+        self.stack.push(*f);
+        self.deepest = self.deepest.max(self.stack.len());
+        let first = if structure.node == NO_NODE {
+            run.need(4 + n)?;
+            let block = (run.top + 1) & !1;
+            run.set(block, structure.serial as i32);
+            run.set(block + 1, n as i32);
+            run.set(block + 2, RARE_RECORD);
+            run.set(*slot, word(block, U_RARE));
+            block + 3
+        } else {
+            run.need(1 + n)?;
+            run.set(run.top, structure.node as i32);
+            run.set(*slot, word(run.top, U_OBJECT));
+            run.top + 1
+        };
+        run.top = first + n;
+        *f = Frame {
+            left: n as u32 - 1,
+            slot: first as u32 + 1,
+            block: first as u32 - 1,
+            home: *slot as u32,
+            node: ARRAY,
+            owed,
+        };
+        *slot = first;
+        Ok(None)
+    }
+
+    /// An ext whose type has a meaning: a word, or a frame whose first value is next.
+    #[inline(never)]
+    fn special_ext<S: TextSink>(
+        &mut self,
+        run: &mut Run<S>,
+        at: usize,
+        len: usize,
+        kind: i32,
+        f: &mut Frame,
+        slot: &mut usize,
+    ) -> Result<Option<i32>, Stop> {
+        let ext_type = run.input[run.pos];
+        run.pos += 1;
+        let data = run.pos;
+        run.pos += len;
+        let payload = &run.input[data..data + len];
+        let id = || match *payload {
+            [a, b, c, d] => Ok(u32::from_be_bytes([a, b, c, d])),
+            _ => Err(Fault::at(FAULT_REFERENCE, at)),
+        };
+        match kind {
+            KIND_UNDEFINED => Ok(Some(CONST_UNDEFINED << TAG_BITS | U_CONST)),
+            KIND_BIGINT | KIND_TYPED => {
+                let skip = usize::from(kind == KIND_TYPED);
+                run.need(6)?;
+                let block = (run.top + 1) & !1;
+                run.set_bits(block, (data + skip) as u64);
+                run.set(block + 2, if skip == 0 { RARE_BIGINT } else { RARE_TYPED });
+                run.set(block + 3, len.saturating_sub(skip) as i32);
+                run.set(block + 4, payload.first().map_or(-1, |&code| i32::from(code)));
+                run.top = block + 5;
+                Ok(Some(word(block, U_RARE)))
+            }
+            KIND_TAG | KIND_ARRAY_TAG => {
+                if kind == KIND_ARRAY_TAG {
+                    match run.input.get(run.pos) {
+                        Some(&(wire::FIXARRAY..=0x9f | wire::ARRAY16 | wire::ARRAY32)) => {}
+                        Some(_) => return Err(Fault::at(FAULT_EXTENSION, at).into()),
+                        None => return Err(run.truncated(run.pos)),
+                    }
+                }
+                let block = self.open_tag(run, at, RARE_TAG, f, slot)?;
+                run.set(block + 1, i32::from(ext_type));
+                run.set(block + 3, at as i32);
+                run.set(block + 4, (at as u64 >> 32) as i32);
+                Ok(None)
+            }
+            KIND_RECORD => {
+                let (index, wide) = match *payload {
+                    [id @ FIRST_ID..=0x7f] => (usize::from(id - FIRST_ID), false),
+                    [id @ 0x60..=0x7f, high] => {
+                        (Structures::wide_index(usize::from(id - FIRST_ID), high), true)
+                    }
+                    _ => return Err(Fault::at(FAULT_RECORD, at).into()),
+                };
+                let structure = self.definition(run, at, index, wide)?;
+                self.open_record(run, at, structure, f, slot)
+            }
+            KIND_ID => {
+                let id = id()?;
+                // One object has one id, and an id one object.
+                let again = matches!(run.input.get(run.pos..run.pos + 2),
+                    Some([wire::FIXEXT4, next]) if *next == EXT_ID as u8);
+                if again || !self.ids.insert(id) {
+                    return Err(Fault::at(FAULT_REFERENCE, at).into());
+                }
+                let block = self.open_tag(run, at, RARE_ID, f, slot)?;
+                run.set(block + 1, id as i32);
+                Ok(None)
+            }
+            KIND_POINTER => {
+                let id = id()?;
+                if !self.ids.contains(&id) {
+                    return Err(Fault::at(FAULT_REFERENCE, at).into());
+                }
+                run.need(4)?;
+                let block = (run.top + 1) & !1;
+                run.set(block, id as i32);
+                run.set(block + 2, RARE_REF);
+                run.top = block + 3;
+                Ok(Some(word(block, U_RARE)))
+            }
+            _ => Err(Fault::at(FAULT_REFERENCE, at).into()),
+        }
+    }
+
+    /// A frame for the value that comes next, whose word the block starts with.
+    fn open_tag<S>(
+        &mut self,
+        run: &mut Run<S>,
+        at: usize,
+        kind: i32,
+        f: &mut Frame,
+        slot: &mut usize,
+    ) -> Result<usize, Stop> {
+        if run.options.max_depth >= run.max_stack {
+            return Err(Fault::at(FAULT_DEPTH, at).into());
+        }
+        run.options.max_depth += 1;
+        run.need(6)?;
+        let block = (run.top + 1) & !1;
+        run.top = block + 5;
+        run.set(block + 2, kind);
+        run.set(*slot, word(block, U_RARE));
+        let owed = f.owed + u64::from(f.left) * unit(f.node);
+        run.check_claim(at, owed + 1)?;
+        self.stack.push(*f);
+        // What is pointed at is built with a stack of its own, which knows it before it is complete.
+        self.deepest = if kind == RARE_ID { ALWAYS_DEEP } else { self.deepest.max(self.stack.len()) };
+        *f = Frame {
+            left: 0,
+            slot: block as u32,
+            block: block as u32,
+            home: *slot as u32,
+            node: TAG,
+            owed,
+        };
+        *slot = block;
+        Ok(block)
+    }
+
+    /// Reads the names of a definition.
+    #[inline(never)]
+    fn definition<S: TextSink>(
+        &mut self,
+        run: &mut Run<S>,
+        at: usize,
+        index: usize,
+        wide: bool,
+    ) -> Result<Structure, Stop> {
+        let header = run.pos;
+        let Some(&byte) = run.input.get(header) else {
+            return Err(run.truncated(header));
+        };
+        run.pos += 1;
+        let n = match byte {
+            wire::FIXARRAY..=0x9f => usize::from(byte & 15),
+            wire::ARRAY16 => run.length(header, 2)?,
+            wire::ARRAY32 => run.length(header, 4)?,
+            _ => return Err(Fault::at(FAULT_RECORD, at).into()),
+        };
+        run.check_claim(header, n as u64)?;
+        let mut node = trie::ROOT;
+        // Names that are no path in the trie, the ones before them included.
+        let mut names = (n > trie::MAX_KEYS).then(Vec::new);
+        for _ in 0..n {
+            if names.is_none()
+                && let Some((child, len)) = self.trie.predict(node, run.input, run.pos)
+            {
+                run.pos += len;
+                node = child;
+                continue;
+            }
+            let name = run.name()?;
+            match &mut names {
+                Some(names) => names.push(name.into_owned()),
+                None => match self.trie.step(node, &name) {
+                    Some(child) => node = child,
+                    None => {
+                        let before = self.trie.keys(node).unwrap_or_default();
+                        let mut all: Vec<_> = before.into_iter().map(str::to_owned).collect();
+                        all.push(name.into_owned());
+                        names = Some(all);
+                    }
+                },
+            }
+        }
+        let names = names.map_or(Ok(node), Err);
+        Ok(self.structures.define(index, wide, n as u32, names, self.trie.generation))
     }
 
     /// The slot of the frame's next value; reads the key in front of it.
@@ -506,6 +854,14 @@ impl Parser {
         match byte {
             0x00..=0x7f | wire::NEGATIVE_FIXINT..=0xff => Ok(i32::from(byte as i8) << TAG_BITS),
             wire::FLOAT32 | wire::FLOAT64 | wire::UINT8..=wire::INT64 => run.number(at),
+            wire::NIL | wire::FALSE | wire::TRUE if run.options.lenient => {
+                let constant = match byte {
+                    wire::NIL => CONST_NIL,
+                    wire::FALSE => CONST_FALSE,
+                    _ => CONST_TRUE,
+                };
+                Ok(constant << TAG_BITS | U_CONST)
+            }
             // What is cut off is truncated before it is a key of the wrong type.
             _ => {
                 run.skip_scalar(at, byte)?;
@@ -695,10 +1051,11 @@ impl<'a, S> Run<'a, S> {
         };
         self.pos += 1;
         let n = self.length(at, len)?;
-        let numbers = matches!(
-            self.input.get(self.pos),
-            Some(0x00..=0x7f | wire::NEGATIVE_FIXINT..=0xff | wire::FLOAT32..=wire::INT64)
-        );
+        let numbers = match self.input.get(self.pos) {
+            Some(FIRST_ID..=0x7f) => !self.options.records,
+            Some(0x00..=0x7f | wire::NEGATIVE_FIXINT.. | wire::FLOAT32..=wire::INT64) => true,
+            _ => false,
+        };
         if n < LONG_ARRAY || numbers {
             self.pos = at;
             return Ok(None);
@@ -740,6 +1097,46 @@ impl<'a, S> Run<'a, S> {
         };
         self.pos += len;
         Ok(Some(bytes))
+    }
+
+    /// The name of a record's field. One that is no string has its text.
+    fn name(&mut self) -> Result<Cow<'a, str>, Stop> {
+        let at = self.pos;
+        if let Some(bytes) = self.key_bytes()? {
+            if self.options.utf8 == Utf8::Fatal && std::str::from_utf8(bytes).is_err() {
+                return Err(Fault::at(FAULT_INVALID_UTF8, at).into());
+            }
+            return Ok(String::from_utf8_lossy(bytes));
+        }
+        let byte = self.input[at];
+        self.pos = at + 1;
+        let name = match byte {
+            0x00..=0x7f => byte.to_string(),
+            wire::NEGATIVE_FIXINT..=0xff => (byte as i8).to_string(),
+            wire::NIL => "null".into(),
+            wire::FALSE => "false".into(),
+            wire::TRUE => "true".into(),
+            wire::UINT8..=wire::INT64 => {
+                let read = INT_READS[usize::from(byte)];
+                if self.input.len() - at < usize::from(read.len) {
+                    return Err(self.truncated(at));
+                }
+                self.pos = at + usize::from(read.len);
+                let int = read.int(self.bits_at(at + 1));
+                if read.fits(int) { int.to_string() } else { (int as u64).to_string() }
+            }
+            _ => {
+                self.skip_scalar(at, byte)?;
+                return Err(Fault::at(FAULT_RECORD, at).into());
+            }
+        };
+        Ok(name.into())
+    }
+
+    /// The value of a float 32.
+    fn float32(&self, bits: u32) -> f64 {
+        let number = f32::from_bits(bits);
+        if self.options.round { float32::round(number) } else { f64::from(number) }
     }
 
     /// Checks that the head of a value that cannot be a key is complete.
@@ -796,7 +1193,7 @@ impl<'a, S> Run<'a, S> {
             let (len, number) = if byte == wire::FLOAT64 {
                 (9, f64::from_bits(bits))
             } else {
-                (5, f64::from(f32::from_bits((bits >> 32) as u32)))
+                (5, self.float32((bits >> 32) as u32))
             };
             if self.input.len() - at < len {
                 return Err(self.truncated(at));
@@ -882,6 +1279,10 @@ impl<'a, S> Run<'a, S> {
         let ext_type = self.input[self.pos] as i8;
         self.pos += 1;
         if ext_type == wire::TIMESTAMP {
+            if self.options.lenient && len == 1 {
+                self.pos += 1;
+                return Ok(CONST_INVALID_DATE << TAG_BITS | U_CONST);
+            }
             return self.timestamp(at, len);
         }
         self.need(4)?;
@@ -945,12 +1346,14 @@ impl<'a, S> Run<'a, S> {
         self.need(1 + n)?;
         let block = self.top;
         let plain_int64 = self.options.int64 == Int64::Auto;
+        let reads = self.reads;
+        let fixints = if self.options.records { FIRST_ID } else { 0x80 };
         let mut pos = self.pos;
         let mut k = 0;
         while k < n {
             if let Some(chunk) = self.input.get(pos..pos + FIXINT_STEP)
                 && n - k >= FIXINT_STEP
-                && chunk.iter().fold(0, |seen, &byte| seen | byte) < 0x80
+                && chunk.iter().fold(0, |seen, &byte| seen | byte) < fixints
             {
                 let to = block + 1 + k;
                 for (word, &byte) in self.tape[to..to + FIXINT_STEP].iter_mut().zip(chunk) {
@@ -963,7 +1366,7 @@ impl<'a, S> Run<'a, S> {
             let Some(&byte) = self.input.get(pos) else {
                 return Err(self.truncated(pos));
             };
-            let read = INT_READS[usize::from(byte)];
+            let read = reads[usize::from(byte)];
             let int = read.int(self.bits_at(pos + usize::from(read.at)));
             let short = (i64::from(int as i32) == int) & read.fits(int);
             if !short | (read.len == 0) | (read.len == 9) {
@@ -997,12 +1400,13 @@ impl<'a, S> Run<'a, S> {
         self.need(2 + 2 * n)?;
         let block = self.top | 1;
         let plain_int64 = self.options.int64 == Int64::Auto;
+        let reads = self.reads;
         let mut pos = self.pos;
         for k in 0..n {
             let Some(&byte) = self.input.get(pos) else {
                 return Err(self.truncated(pos));
             };
-            let read = INT_READS[usize::from(byte)];
+            let read = reads[usize::from(byte)];
             let (number, len) = if byte == wire::FLOAT64 {
                 (f64::from_bits(self.bits_at(pos + 1)), 9)
             } else if read.len != 0 {
@@ -1013,7 +1417,7 @@ impl<'a, S> Run<'a, S> {
                 }
                 (int as f64, usize::from(read.len))
             } else if byte == wire::FLOAT32 {
-                (f64::from(f32::from_bits((self.bits_at(pos + 1) >> 32) as u32)), 5)
+                (self.float32((self.bits_at(pos + 1) >> 32) as u32), 5)
             } else {
                 return Ok(Array::Mixed);
             };

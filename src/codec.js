@@ -1,0 +1,232 @@
+'use strict';
+
+// A codec with settings of its own: its features, its packers and unpackers, and the structures of
+// records that it shares with its readers.
+
+const { types } = require('node:util');
+const binding = require('../binding.js');
+const { MODE_ALL, MODE_FROM, MODE_ONE, OPT_INT32, OPT_KEEP, OPT_LENIENT } = require('./tape');
+const { OPT_MAP16, OPT_RECORDS, OPT_ROUND, OPT_STRICT_IDS, OPT_WIDE_BIGINT } = require('./tape');
+const { MsgpackError, invalidOption } = require('./error');
+const { Extensions } = require('./extensions');
+const { builtInKinds, extensionKinds, plainFeatures } = require('./features');
+const { checkBoolean, checkCount, checkFunction } = require('./options');
+const { createPackers } = require('./pack');
+const { readPackOptions } = require('./pack/options');
+const { checkOffset, checkTarget } = require('./plain');
+const { SharedStructures } = require('./structures');
+const { createUnpackers } = require('./unpack');
+const { readUnpackOptions } = require('./unpack/options');
+
+/** Ids there are for structures, and how many of them can be shared. */
+const MAX_STRUCTURES = 8192;
+const MAX_SHARED = 8160;
+/** As many structures as one-byte ids allow. */
+const DEFAULT_SHARED = 32;
+const ONE_BYTE_IDS = 64;
+
+function createCodec(settings, defaults = new Extensions()) {
+  const moreTypes = checkBoolean(
+    'moreTypes',
+    settings.moreTypes,
+    settings.structuredClone === true,
+  );
+  const structuredClone = checkBoolean('structuredClone', settings.structuredClone, false);
+  const sequential = checkBoolean('sequential', settings.sequential, false);
+  const shared = new SharedStructures(settings);
+  const quirks = settings.compat === true ? settings : null;
+  const useRecords =
+    quirks !== null && typeof settings.useRecords === 'function'
+      ? true
+      : checkBoolean(
+          'useRecords',
+          settings.useRecords,
+          moreTypes || structuredClone || sequential || shared.isUsed,
+        );
+  const mapsAsObjects = checkBoolean('mapsAsObjects', settings.mapsAsObjects, !useRecords);
+  const packing = readPackOptions(settings, useRecords || moreTypes ? 'undefined' : 'omit');
+  const unpacking = readUnpackOptions(settings, mapsAsObjects ? 'object' : 'map');
+  const freezes = checkBoolean('freeze', settings.freeze, false);
+  const readsRecords = useRecords || quirks !== null;
+
+  const extensions = new Extensions(defaults);
+  const minType = quirks === null ? 0 : -128;
+  const readKinds = {
+    moreTypes: moreTypes || quirks !== null,
+    records: readsRecords,
+    references:
+      structuredClone || (quirks !== null && settings.structuredClone !== false)
+        ? true
+        : settings.structuredClone,
+  };
+  const features = {
+    ...plainFeatures(extensions),
+    filter: readFilter(),
+    map16: !checkBoolean('variableMapSize', settings.variableMapSize, true),
+    moreTypes,
+    quirks,
+    records: useRecords ? readRecords() : null,
+    sequential,
+    structuredClone,
+    missingStructures: readsRecords ? (native) => shared.load(native) : null,
+    prepareUnpacker: shared.isUsed ? (native) => shared.prepare(native) : undefined,
+    prepareNested: shared.isUsed ? ({ native }) => shared.prepareNested(native) : undefined,
+  };
+  Object.defineProperty(features, 'kinds', {
+    get: () => [...builtInKinds(readKinds), ...extensionKinds(extensions)],
+  });
+  addAll(settings.extensions);
+
+  const packFlags =
+    packing.flags |
+    (useRecords ? OPT_RECORDS : 0) |
+    (features.map16 ? OPT_MAP16 : 0) |
+    (quirks === null ? 0 : OPT_INT32 | OPT_WIDE_BIGINT);
+  const isStrict = quirks === null || shared.isUsed;
+  const unpackFlags =
+    unpacking.flags |
+    (readsRecords ? OPT_RECORDS : 0) |
+    (readsRecords && isStrict ? OPT_STRICT_IDS : 0) |
+    (settings.float32 === 'round' || settings.float32 === 'fit' ? OPT_ROUND : 0) |
+    (quirks === null ? 0 : OPT_LENIENT);
+
+  let packers = null;
+  let unpackers = null;
+
+  function readRecords() {
+    const maxShared = checkCount(
+      'maxSharedStructures',
+      settings.maxSharedStructures,
+      MAX_SHARED,
+      // What nobody saves must not be shared.
+      shared.canGrow ? DEFAULT_SHARED : 0,
+    );
+    const maxOwn = checkCount(
+      'maxOwnStructures',
+      settings.maxOwnStructures,
+      MAX_STRUCTURES - maxShared,
+      Math.min(maxShared > 0 ? ONE_BYTE_IDS / 2 : ONE_BYTE_IDS, MAX_STRUCTURES - maxShared),
+    );
+    const shouldShare = checkFunction('shouldShareStructure', settings.shouldShareStructure);
+    return { maxOwn, maxShared, sequential, shouldShare };
+  }
+
+  function readFilter() {
+    const sorts = checkBoolean('sortKeys', settings.sortKeys, false);
+    const keepKey = checkFunction('keyFilter', settings.keyFilter);
+    // Theirs are left out of maps only.
+    const skipValues = (quirks !== null && useRecords ? null : settings.skipValues) ?? null;
+    if (skipValues !== null && typeof skipValues.includes !== 'function') {
+      throw invalidOption('skipValues', skipValues, 'an array');
+    }
+    // A record says how many values there are before the first of them is read.
+    const omits = useRecords && settings.undefinedAs === 'omit';
+    const numbers = quirks?.coercibleKeyAsNumber === true && !useRecords;
+    if (!sorts && keepKey === null && skipValues === null && !omits && !numbers) return null;
+    const encode = (value) => Buffer.from(pack(value));
+    return { encode, keepKey, numbers, omits, skipValues, sorts };
+  }
+
+  function addAll(list = []) {
+    if (!Array.isArray(list)) throw invalidOption('extensions', list, 'an array of extensions');
+    for (const ext of list) extensions.add(ext, minType);
+  }
+
+  function packersOf() {
+    if (packers === null) {
+      // What is packed in the middle of a message cannot share structures: it may be lost with the
+      // message, or come before it.
+      const records = features.records && {
+        ...features.records,
+        maxOwn: sequential ? 0 : features.records.maxOwn,
+        sequential: false,
+        shouldShare: () => false,
+      };
+      packers = createPackers(binding, features, { ...features, records });
+    }
+    return packers;
+  }
+
+  function unpackersOf() {
+    if (unpackers === null) unpackers = createUnpackers(binding, features);
+    return unpackers;
+  }
+
+  function packOnce(value) {
+    return packersOf().pack(value, packFlags, packing.maxDepth, packing.undefinedMode);
+  }
+
+  const pack =
+    shared.isUsed && useRecords
+      ? (value) => shared.pack(value, packersOf().main, packOnce)
+      : packOnce;
+
+  function packInto(value, target, offset = 0) {
+    checkTarget(target);
+    checkOffset(offset);
+    if (!shared.isUsed) {
+      const { maxDepth, undefinedMode } = packing;
+      return packersOf().packInto(value, target, offset, packFlags, maxDepth, undefinedMode);
+    }
+    const message = pack(value);
+    const room = target.byteLength - offset;
+    if (message.length > room) {
+      throw new MsgpackError(
+        'ERR_MSGPACK_BUFFER_TOO_SMALL',
+        `The message takes ${message.length} bytes; the target has ${Math.max(0, room)} from offset ${offset}`,
+      );
+    }
+    new Uint8Array(target.buffer, target.byteOffset, target.byteLength).set(message, offset);
+    return offset + message.length;
+  }
+
+  function run(bytes, mode, start, more = 0) {
+    const all = unpackersOf();
+    if (shared.isUsed) shared.prepare(all.native);
+    const flags = unpackFlags | more;
+    const value = all.unpack(bytes, flags, unpacking.maxDepth, unpacking.copies, mode, start);
+    return freezes ? freeze(value) : value;
+  }
+
+  return {
+    pack,
+    packInto,
+    unpack: (bytes) => run(bytes, MODE_ONE, 0),
+    unpackMultiple: (bytes) => run(bytes, MODE_ALL, 0),
+    /** With `keeps`, what the message before has defined still holds. */
+    unpackFrom(bytes, offset = 0, keeps = false) {
+      const value = run(bytes, MODE_FROM, checkOffset(offset), keeps ? OPT_KEEP : 0);
+      return { value, end: unpackers.end() };
+    },
+    addExtension(ext) {
+      extensions.add(ext, minType);
+      packers?.extend();
+      unpackers?.extend();
+    },
+    get structures() {
+      return shared.list;
+    },
+    setStructures(list) {
+      shared.replace(list);
+    },
+  };
+}
+
+/** Freezes what was built: objects and arrays, all the way down. Memory cannot be frozen. */
+function freeze(root) {
+  const open = [root];
+  while (open.length > 0) {
+    const x = open.pop();
+    if (typeof x !== 'object' || x === null || ArrayBuffer.isView(x) || Object.isFrozen(x))
+      continue;
+    Object.freeze(x);
+    if (types.isMap(x) || types.isSet(x)) {
+      for (const entry of x.entries()) open.push(entry[0], entry[1]);
+    } else {
+      for (const key of Object.keys(x)) open.push(x[key]);
+    }
+  }
+  return root;
+}
+
+module.exports = { createCodec };

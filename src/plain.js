@@ -1,0 +1,91 @@
+'use strict';
+
+// The functions of the package itself: standard MessagePack, options with each call.
+
+const { MODE_ALL, MODE_FROM, MODE_ONE } = require('./tape');
+const { UNDEFINED_MODES, readPackOptions } = require('./pack/options');
+const { readUnpackOptions } = require('./unpack/options');
+const { MsgpackError, invalidOption } = require('./error');
+const { Extensions } = require('./extensions');
+const { plainFeatures } = require('./features');
+const { DEFAULT_MAX_DEPTH } = require('./options');
+const { createPackers } = require('./pack');
+const { createUnpackers } = require('./unpack');
+
+/** Checks where a message is to be packed or unpacked. */
+function checkOffset(offset) {
+  if (!Number.isInteger(offset) || offset < 0) {
+    throw invalidOption('offset', offset, 'an integer of at least 0');
+  }
+  return offset;
+}
+
+function checkTarget(target) {
+  if (!ArrayBuffer.isView(target)) {
+    throw new MsgpackError(
+      'ERR_MSGPACK_INVALID_INPUT',
+      'The target of packInto is a Buffer or Uint8Array',
+    );
+  }
+  return target;
+}
+
+function createPlain(binding) {
+  const extensions = new Extensions();
+  const features = plainFeatures(extensions);
+  const packers = createPackers(binding, features);
+  const unpackers = createUnpackers(binding, features);
+  const packValue = packers.pack;
+  const unpackBytes = unpackers.unpack;
+
+  function pack(value, options) {
+    let flags = 0;
+    let maxDepth = DEFAULT_MAX_DEPTH;
+    let undefinedMode = UNDEFINED_MODES.omit;
+    if (options !== undefined && options !== null) {
+      ({ flags, maxDepth, undefinedMode } = readPackOptions(options));
+    }
+    return packValue(value, flags, maxDepth, undefinedMode);
+  }
+
+  function packInto(value, target, offset = 0, options = undefined) {
+    const { flags, maxDepth, undefinedMode } = readPackOptions(options ?? {});
+    checkTarget(target);
+    checkOffset(offset);
+    return packers.packInto(value, target, offset, flags, maxDepth, undefinedMode);
+  }
+
+  function run(bytes, options, mode, start) {
+    let flags = 0;
+    let maxDepth = DEFAULT_MAX_DEPTH;
+    let copies = false;
+    if (options !== undefined && options !== null) {
+      ({ copies, flags, maxDepth } = readUnpackOptions(options));
+    }
+    return unpackBytes(bytes, flags, maxDepth, copies, mode, start);
+  }
+
+  function unpack(bytes, options) {
+    return run(bytes, options, MODE_ONE, 0);
+  }
+
+  function unpackMultiple(bytes, options) {
+    return run(bytes, options, MODE_ALL, 0);
+  }
+
+  function unpackFrom(bytes, offset = 0, options = undefined) {
+    const value = run(bytes, options, MODE_FROM, checkOffset(offset));
+    return { value, end: unpackers.end() };
+  }
+
+  /** Adds an extension for these functions, and for every Packr that is made from now on. */
+  function addExtension(ext) {
+    extensions.add(ext);
+    packers.extend();
+    unpackers.extend();
+  }
+
+  return { addExtension, extensions, pack, packInto, unpack, unpackFrom, unpackMultiple };
+}
+
+module.exports = { checkOffset, checkTarget, createPlain };
