@@ -10,12 +10,11 @@ const { OPT_MAP16, OPT_RECORDS, OPT_ROUND, OPT_STRICT_IDS, OPT_WIDE_BIGINT } = r
 const { MsgpackError, invalidOption } = require('./error');
 const { Extensions } = require('./extensions');
 const { builtInKinds, extensionKinds, plainFeatures } = require('./features');
+const { ownCopy } = require('./own-code');
 const { checkBoolean, checkCount, checkFunction } = require('./options');
-const { createPackers } = require('./pack');
 const { readPackOptions } = require('./pack/options');
 const { checkOffset, checkTarget } = require('./plain');
 const { SharedStructures } = require('./structures');
-const { createUnpackers } = require('./unpack');
 const { readUnpackOptions } = require('./unpack/options');
 
 /** Ids there are for structures, and how many of them can be shared. */
@@ -142,24 +141,47 @@ function createCodec(settings, defaults = new Extensions()) {
         sequential: false,
         shouldShare: () => false,
       };
+      const { createPackers } = ownCopy(require, './pack');
       packers = createPackers(binding, features, { ...features, records });
     }
     return packers;
   }
 
   function unpackersOf() {
-    if (unpackers === null) unpackers = createUnpackers(binding, features);
+    if (unpackers === null) {
+      const { createUnpackers } = ownCopy(require, './unpack');
+      unpackers = createUnpackers(binding, features);
+    }
     return unpackers;
   }
 
-  function packOnce(value) {
-    return packersOf().pack(value, packFlags, packing.maxDepth, packing.undefinedMode);
+  /** The function that packs, as direct as it can be. */
+  function packer() {
+    const { bind, main } = packersOf();
+    const packOnce = bind(packFlags, packing.maxDepth, packing.undefinedMode);
+    if (!shared.isUsed || !useRecords) return packOnce;
+    return (value) => shared.pack(value, main, packOnce);
   }
 
-  const pack =
-    shared.isUsed && useRecords
-      ? (value) => shared.pack(value, packersOf().main, packOnce)
-      : packOnce;
+  /** The function that unpacks, as direct as it can be. */
+  function unpacker() {
+    const { copies, maxDepth } = unpacking;
+    const unpackOnce = unpackersOf().bind(unpackFlags, maxDepth, copies, MODE_ONE);
+    return freezes ? (bytes) => freeze(unpackOnce(bytes)) : unpackOnce;
+  }
+
+  let packOnce = null;
+  let unpackOnce = null;
+
+  function pack(value) {
+    packOnce ??= packer();
+    return packOnce(value);
+  }
+
+  function unpack(bytes) {
+    unpackOnce ??= unpacker();
+    return unpackOnce(bytes);
+  }
 
   function packInto(value, target, offset = 0) {
     checkTarget(target);
@@ -182,7 +204,6 @@ function createCodec(settings, defaults = new Extensions()) {
 
   function run(bytes, mode, start, more = 0) {
     const all = unpackersOf();
-    if (shared.isUsed) shared.prepare(all.native);
     const flags = unpackFlags | more;
     const value = all.unpack(bytes, flags, unpacking.maxDepth, unpacking.copies, mode, start);
     return freezes ? freeze(value) : value;
@@ -190,8 +211,10 @@ function createCodec(settings, defaults = new Extensions()) {
 
   return {
     pack,
+    packer,
     packInto,
-    unpack: (bytes) => run(bytes, MODE_ONE, 0),
+    unpack,
+    unpacker,
     unpackMultiple: (bytes) => run(bytes, MODE_ALL, 0),
     /** With `keeps`, what the message before has defined still holds. */
     unpackFrom(bytes, offset = 0, keeps = false) {

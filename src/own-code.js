@@ -7,14 +7,23 @@
 /** Copies of a module's code; more codecs than that share the last one. */
 const MAX_COPIES = 32;
 
-/** Makes a function that loads module `id`, with `require` of the module that asks, as a copy. */
-function ownCopies(load, id) {
-  let latest = load(id);
-  let copies = 0;
-  return function ownCopy() {
-    if (++copies > 1 && copies <= MAX_COPIES) latest = copyOf(load, id) ?? latest;
-    return latest;
-  };
+/** By name of a module: how often it was asked for, and the copy given out last. */
+const given = new Map();
+
+/**
+ * Loads module `id` as a copy, by the `require` of the module that asks. Who comes first has the
+ * original.
+ */
+function ownCopy(load, id) {
+  let copies = given.get(id);
+  if (copies === undefined) {
+    copies = { count: 0, latest: load(id) };
+    given.set(id, copies);
+  }
+  if (++copies.count > 1 && copies.count <= MAX_COPIES) {
+    copies.latest = copyOf(load, id) ?? copies.latest;
+  }
+  return copies.latest;
 }
 
 /** Bundlers have no modules to load again: then all codecs share one. */
@@ -33,4 +42,4 @@ function copyOf(load, id) {
   }
 }
 
-module.exports = { ownCopies };
+module.exports = { ownCopy };

@@ -46,17 +46,16 @@ function checkNames(options) {
 function createPackr(defaults) {
   class Packr {
     #codec;
-    #pack;
-    #unpack;
+    #pack = null;
+    #unpack = null;
 
     constructor(options = {}) {
       checkNames(options);
       this.#codec = createCodec(options, defaults);
-      this.#pack = this.#codec.pack;
-      this.#unpack = this.#codec.unpack;
     }
 
     pack(value) {
+      this.#pack ??= this.#codec.packer();
       return this.#pack(value);
     }
 
@@ -65,6 +64,7 @@ function createPackr(defaults) {
     }
 
     unpack(bytes) {
+      this.#unpack ??= this.#codec.unpacker();
       return this.#unpack(bytes);
     }
 
@@ -77,11 +77,11 @@ function createPackr(defaults) {
     }
 
     encode(value) {
-      return this.#pack(value);
+      return this.pack(value);
     }
 
     decode(bytes) {
-      return this.#unpack(bytes);
+      return this.unpack(bytes);
     }
 
     addExtension(ext) {

@@ -9,8 +9,7 @@ const { MsgpackError, invalidOption } = require('./error');
 const { Extensions } = require('./extensions');
 const { plainFeatures } = require('./features');
 const { DEFAULT_MAX_DEPTH } = require('./options');
-const { createPackers } = require('./pack');
-const { createUnpackers } = require('./unpack');
+const { ownCopy } = require('./own-code');
 
 /** Checks where a message is to be packed or unpacked. */
 function checkOffset(offset) {
@@ -31,6 +30,8 @@ function checkTarget(target) {
 }
 
 function createPlain(binding) {
+  const { createPackers } = ownCopy(require, './pack');
+  const { createUnpackers } = ownCopy(require, './unpack');
   const extensions = new Extensions();
   const features = plainFeatures(extensions);
   const packers = createPackers(binding, features);

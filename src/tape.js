@@ -85,6 +85,7 @@ module.exports = {
   PR_BIGINT: 4,
   PR_TYPED: 5,
   PR_OBJECT: 6,
+  PR_SHAPED_MAP: 7,
   U_INT: 0,
   U_STR: 1,
   U_WIDE_STR: 2,

@@ -162,6 +162,8 @@ layout! {
     PR_TYPED = 5;
     /// The same as P_MAP for an object. Next word: pairs.
     PR_OBJECT = 6;
+    /// A Map whose keys are a shape, which is the next word; its values follow.
+    PR_SHAPED_MAP = 7;
 
     // Tags of the unpack tape.
     /// Payload: the integer, 28 bits signed.

@@ -457,6 +457,15 @@ impl Encoder {
                             unsafe { put_object_header::<OPTIONS>(pairs, options, &mut self.out) };
                             open!(2 * pairs, MAP, at);
                         }
+                        PR_SHAPED_MAP => {
+                            let Some(&shape) = shapes.shapes.get(argument as usize) else {
+                                fail!(internal())
+                            };
+                            let at = self.out.pos;
+                            // SAFETY: SCALAR_ROOM was reserved.
+                            unsafe { put_map_header(shape.keys, &mut self.out) };
+                            open!(shape.keys, shape.first_key + shape.keys, at);
+                        }
                         PR_BIGINT => {
                             let (negative, magnitude) = check!(refs.bigint(argument as u32));
                             put_bigint(negative, &magnitude, &mut self.out);

@@ -4,7 +4,9 @@ use std::sync::LazyLock;
 
 use crate::tape::{FLOAT32_ALWAYS, FLOAT32_LOSSLESS};
 
-/// By the exponent of a float 32: the power of ten that turns its decimal digits into an integer.
+/// By the exponent of a float 32: the power of ten that turns its decimal digits into an integer. The
+/// factor is as rough as it is wherever such numbers are read.
+#[allow(clippy::approx_constant)]
 static MULTIPLIERS: LazyLock<[f64; 256]> = LazyLock::new(|| {
     std::array::from_fn(|exponent| {
         let digits = (45.15 - exponent as f64 * 0.30103).floor() as i32;

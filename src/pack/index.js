@@ -7,9 +7,7 @@ const { markAsUntransferable } = require('node:worker_threads');
 const { LENGTH_F64, SHARED, SLAB, STATUS, STATUS_IN_SLAB, STATUS_OK } = require('../tape');
 const { MsgpackError } = require('../error');
 const { FastBuffer } = require('../fast-buffer');
-const { ownCopies } = require('../own-code');
-
-const ownWalk = ownCopies(require, './walk');
+const { ownCopy } = require('../own-code');
 
 /** Small results are slices of a slab; its size bounds what one of them keeps alive. */
 const SMALL_SLAB = 16 << 10;
@@ -65,7 +63,7 @@ class Slab {
 }
 
 function createPacker(binding, careful, features) {
-  const { createWalker } = ownWalk();
+  const { createWalker } = ownCopy(require, './walk');
   const walker = createWalker(binding, careful, features);
   const { F, T, native } = walker;
   const small = new Slab(native, 0, SMALL_SLAB, SMALL_RESULT);
@@ -196,6 +194,15 @@ function createPackers(binding, features, nestedFeatures = features) {
     return main.pack(value, flags, maxDepth, undefinedMode);
   }
 
+  /** `pack` with all but the value said once. */
+  function bind(flags, maxDepth, undefinedMode) {
+    return function packBound(value) {
+      if (isPolluted()) return withCareful('pack', value, flags, maxDepth, undefinedMode);
+      if (main.isBusy()) return withSpare('pack', value, flags, maxDepth, undefinedMode);
+      return main.pack(value, flags, maxDepth, undefinedMode);
+    };
+  }
+
   function packInto(...args) {
     if (isPolluted()) return withCareful('packInto', ...args);
     return main.isBusy() ? withSpare('packInto', ...args) : main.packInto(...args);
@@ -209,7 +216,7 @@ function createPackers(binding, features, nestedFeatures = features) {
     careful = null;
   }
 
-  return { extend, main, pack, packInto };
+  return { bind, extend, main, pack, packInto };
 }
 
 module.exports = { createPackers };

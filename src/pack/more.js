@@ -91,6 +91,12 @@ function sorted(keys, values) {
   return { keys: order.map((i) => keys[i]), values: order.map((i) => values[i]) };
 }
 
+/** The entries of a Map in the order of what `encode` makes of their keys. */
+function sortEntries(keys, items, encode) {
+  const order = sortByBytes([...keys.keys()], (i) => encode(keys[i]));
+  return { keys: order.map((i) => keys[i]), items: order.map((i) => items[i]) };
+}
+
 /** Items in the order of what `encode` makes of them. */
 function sortByBytes(items, encode) {
   const bytes = items.map((item) => encode(item));
@@ -105,6 +111,7 @@ module.exports = {
   flagsOf: (x) => flagsOf.call(x),
   select,
   sortByBytes,
+  sortEntries,
   sourceOf: (x) => sourceOf.call(x),
   wholeSeconds,
 };

@@ -38,6 +38,29 @@ class Site {
   constructor(walk) {
     this.walk = walk;
     this.inner = null;
+    /** The keys of the Map last seen here, and once they came again, their shape. */
+    this.mapKeys = null;
+    this.mapShape = null;
+    /** Whether the values of such Maps have been scalars. */
+    this.mapIsFlat = true;
+  }
+
+  /** The shape of a Map with these keys, or null: most have keys that never come again. */
+  shapeOfMap(keys, shapes) {
+    const known = this.mapKeys;
+    const n = keys.length;
+    let isSame = known !== null && known.length === n && n <= MAX_KEYS;
+    for (let i = 0; isSame && i < n; i++) isSame = keys[i] === known[i];
+    if (!isSame) {
+      this.mapKeys = keys;
+      this.mapShape = null;
+      this.mapIsFlat = true;
+      return null;
+    }
+    if (this.mapShape === null && keys.every((key) => typeof key === 'string')) {
+      this.mapShape = shapes.find(keys);
+    }
+    return this.mapShape;
   }
 }
 

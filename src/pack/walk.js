@@ -53,8 +53,14 @@ const { getOwnPropertyDescriptor, getPrototypeOf } = Object;
 const { isArray } = Array;
 const plain = Object.prototype;
 const list = Array.prototype;
+const mapPrototype = Map.prototype;
+const setPrototype = Set.prototype;
 const mapEntries = Map.prototype.entries;
+const mapKeys = Map.prototype.keys;
+const mapValues = Map.prototype.values;
 const setValues = Set.prototype.values;
+const mapSize = getOwnPropertyDescriptor(Map.prototype, 'size').get;
+const setSize = getOwnPropertyDescriptor(Set.prototype, 'size').get;
 const getTime = Date.prototype.getTime;
 
 /** The hole of a root value; no word. */
@@ -701,8 +707,12 @@ function createWalker(binding, careful, features) {
         return arrayFrame(parts, parts.length, moreTypes ? EXT_ERROR : undefined, UNDEFINED);
       }
       case map: {
-        const entries = mapEntriesOf(x).flat();
-        return pairsFrame(entries, entries.length >> 1, false);
+        const { keys, items } = mapEntriesOf(x);
+        return pairsFrame(
+          keys.flatMap((key, i) => [key, items[i]]),
+          keys.length,
+          false,
+        );
       }
       case set: {
         const values = setValuesOf(x);
@@ -834,6 +844,8 @@ function createWalker(binding, careful, features) {
   }
 
   function kindOf(x, proto) {
+    if (proto === mapPrototype && types.isMap(x)) return map;
+    if (proto === setPrototype && types.isSet(x)) return set;
     const known = kinds.get(proto);
     if (known !== undefined) return known;
     const kind = brandOf(x);
@@ -936,27 +948,117 @@ function createWalker(binding, careful, features) {
     if (room <= T[DEEP_ROOM]) return deep(x, p, room);
     if (p > LIMIT) p = flush(p);
     if (quirks?.mapAsEmptyObject) return emptyMap(p);
-    const entries = mapEntriesOf(x);
-    T[p++] = (entries.length << TAG_BITS) | P_MAP;
+    if (site.mapShape !== null && site.mapIsFlat) {
+      const end = flatMap(x, site.mapShape, p);
+      if (end !== 0) return end;
+      site.mapIsFlat = false;
+    }
+    // Where the next one is found it need not be asked for what it is.
+    if (identity === null && extensions.byPrototype.size === 0) site.walk = mapAt;
+    // Copies: packing a value may run code that changes the map.
+    const { keys, items } = mapEntriesOf(x);
+    const n = keys.length;
+    if (n > 0 && filter === null) {
+      const shape = site.shapeOfMap(keys, shapes);
+      if (shape !== null) return shapedMap(shape, items, p, room);
+    }
+    T[p++] = (n << TAG_BITS) | P_MAP;
     if (site.inner === null) site.inner = new Site(other);
     const { inner } = site;
-    for (const [key, item] of entries) {
-      if (p > LIMIT) p = flush(p);
-      p = value(key, p, room - 1, NIL, inner);
-      if (p > LIMIT) p = flush(p);
-      p = value(item, p, room - 1, NIL, inner);
+    for (let i = 0; i < n; i++) {
+      if (p > LIMIT || rope.length > MAX_ROPE_UNITS) p = flush(p);
+      const key = keys[i];
+      const item = items[i];
+      p = typeof key === 'string' ? string(key, p) : value(key, p, room - 1, NIL, inner);
+      if (typeof item === 'string') {
+        p = string(item, p);
+      } else if (typeof item === 'number') {
+        p = number(item, p);
+      } else {
+        if (p > LIMIT) p = flush(p);
+        p = value(item, p, room - 1, NIL, inner);
+      }
     }
     return p > LIMIT ? flush(p) : p;
   }
 
-  /** A copy: packing a value may run code that changes the map. */
+  /** The walker of a place where a Map was found. */
+  function mapAt(x, p, room, hole, site) {
+    try {
+      mapSize.call(x);
+    } catch {
+      site.walk = other;
+      return other(x, p, room, hole, site);
+    }
+    return map(x, p, room, hole, site);
+  }
+
+  /** The walker of a place where a Set was found. */
+  function setAt(x, p, room, hole, site) {
+    try {
+      setSize.call(x);
+    } catch {
+      site.walk = other;
+      return other(x, p, room, hole, site);
+    }
+    return set(x, p, room, hole, site);
+  }
+
+  /** A Map with the keys of `shape` and scalars for values: no code can change it meanwhile. */
+  function flatMap(x, shape, p) {
+    const { keys } = shape;
+    const n = keys.length;
+    if (mapSize.call(x) !== n) return 0;
+    const before = rope;
+    T[p] = words.SHAPED_MAP;
+    T[p + 1] = shape.id;
+    p += 2;
+    let i = 0;
+    for (const [key, item] of mapEntries.call(x)) {
+      if (key !== keys[i]) break;
+      if (typeof item === 'string' && item.length < LONG) {
+        rope += item;
+        T[p++] = (item.length << TAG_BITS) | P_STR;
+      } else if (typeof item === 'number') {
+        p = number(item, p);
+      } else if (typeof item === 'boolean') {
+        T[p++] = item ? TRUE : FALSE;
+      } else if (item === null) {
+        T[p++] = NIL;
+      } else {
+        break;
+      }
+      i++;
+    }
+    if (i === n) return p > LIMIT ? flush(p) : p;
+    rope = before;
+    return 0;
+  }
+
+  /** A Map whose keys are those of the last one here: they are written as those of objects are. */
+  function shapedMap(shape, items, p, room) {
+    T[p] = words.SHAPED_MAP;
+    T[p + 1] = shape.id;
+    p += 2;
+    const { sites } = shape;
+    for (let i = 0; i < items.length; i++) {
+      const item = items[i];
+      if (typeof item === 'string') p = string(item, p);
+      else if (typeof item === 'number') p = number(item, p);
+      else p = value(item, p, room - 1, NIL, sites[i]);
+    }
+    return p > LIMIT ? flush(p) : p;
+  }
+
+  // V8 makes a list of an iterator of keys or of values at once, six times as fast as of entries.
   function mapEntriesOf(x) {
-    const entries = Array.from(mapEntries.call(x));
-    return filter?.sorts ? more.sortByBytes(entries, ([key]) => filter.encode(key)) : entries;
+    const keys = [...mapKeys.call(x)];
+    const items = [...mapValues.call(x)];
+    return filter?.sorts ? more.sortEntries(keys, items, filter.encode) : { keys, items };
   }
 
   function setValuesOf(x) {
-    const values = Array.from(setValues.call(x));
+    const values = [...setValues.call(x)];
     return filter?.sorts ? more.sortByBytes(values, filter.encode) : values;
   }
 
@@ -967,6 +1069,7 @@ function createWalker(binding, careful, features) {
 
   function set(x, p, room, _hole, site) {
     if (quirks?.setAsEmptyObject) return record({}, p, room, site, plain);
+    if (identity === null && extensions.byPrototype.size === 0) site.walk = setAt;
     if (moreTypes) p = tag(EXT_SET, p);
     return elementsOf(setValuesOf(x), p, room, site);
   }

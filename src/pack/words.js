@@ -4,7 +4,7 @@
 
 const { CONST_FALSE, CONST_INVALID_DATE, CONST_NIL, CONST_SKIP, CONST_TRUE } = require('../tape');
 const { CONST_UNDEFINED, P_CONST, P_RARE, PR_BIGINT, PR_MARK, PR_OBJECT } = require('../tape');
-const { PR_RECORD, PR_REF, PR_TAG, PR_TYPED, TAG_BITS } = require('../tape');
+const { PR_RECORD, PR_REF, PR_SHAPED_MAP, PR_TAG, PR_TYPED, TAG_BITS } = require('../tape');
 
 const word = (constant) => (constant << TAG_BITS) | P_CONST;
 const rare = (kind) => (kind << TAG_BITS) | P_RARE;
@@ -22,6 +22,7 @@ module.exports = {
   OBJECT: rare(PR_OBJECT),
   RECORD: rare(PR_RECORD),
   REF: rare(PR_REF),
+  SHAPED_MAP: rare(PR_SHAPED_MAP),
   TAG: rare(PR_TAG),
   TYPED: rare(PR_TYPED),
 };

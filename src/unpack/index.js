@@ -9,9 +9,7 @@ const { FAULT_INVALID_BYTE, FAULT_INVALID_UTF8, FAULT_KEY, FAULT_RECORD } = requ
 const { FAULT_REFERENCE, FAULT_TIMESTAMP, FAULT_TOO_LARGE, FAULT_TRUNCATED } = require('../tape');
 const { MODE_ALL, STATUS_MORE, STATUS_OK } = require('../tape');
 const { MsgpackError } = require('../error');
-const { ownCopies } = require('../own-code');
-
-const ownBuild = ownCopies(require, './build');
+const { ownCopy } = require('../own-code');
 
 /** Builders for messages within messages; more than this many are not kept. */
 const MAX_SPARE = 16;
@@ -33,10 +31,17 @@ function createUnpackers(binding, features) {
     return value;
   }
 
+  /** `unpack` with all but the bytes said once. */
+  function bind(flags, maxDepth, copies, mode) {
+    return function unpackBound(bytes) {
+      if (isCalling()) return withSpare(bytes, flags, maxDepth, copies, mode, 0);
+      return main.unpack(bytes, flags, maxDepth, copies, mode, 0);
+    };
+  }
+
   function withSpare(...args) {
     const unpacker = spare.pop() ?? createOne(binding, features);
     try {
-      features.prepareUnpacker?.(unpacker.native);
       const value = unpacker.unpack(...args);
       lastEnd = unpacker.end;
       return value;
@@ -52,15 +57,16 @@ function createUnpackers(binding, features) {
     }
   }
 
-  return { end: () => lastEnd(), extend, native: main.native, unpack };
+  return { bind, end: () => lastEnd(), extend, native: main.native, unpack };
 }
 
 function createOne(binding, features) {
-  const { createBuilder } = ownBuild();
+  const { createBuilder } = ownCopy(require, './build');
   const builder = createBuilder(binding, features);
-  const { missingStructures = null } = features;
+  const { missingStructures = null, prepareUnpacker = null } = features;
 
   function unpack(bytes, flags, maxDepth, copies, mode, start) {
+    if (prepareUnpacker !== null) prepareUnpacker(builder.native);
     let status = builder.parse(bytes, flags, maxDepth, mode, start);
     if (status === FAULT_INPUT) {
       bytes = toUint8Array(bytes);
