@@ -302,7 +302,9 @@ export interface PackrOptions extends PackOptions, UnpackOptions {
   /**
    * Keep the type of `Set`, `Error` (with `cause`, and the `errors` of an `AggregateError`),
    * `RegExp`, typed arrays, `ArrayBuffer`, `DataView`, `undefined` and of a `bigint` of any size, in
-   * the forms that msgpackr gave them. Default: as `structuredClone`.
+   * the forms that msgpackr gave them. A `bigint` is written as a 64-bit integer at least, a number
+   * outside 32 bits as a float 64, and `int64` is `'bigint'` by default. Default: as
+   * `structuredClone`.
    */
   moreTypes?: boolean | undefined;
 

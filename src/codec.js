@@ -44,13 +44,19 @@ function createCodec(settings, defaults = new Extensions()) {
         );
   const mapsAsObjects = checkBoolean('mapsAsObjects', settings.mapsAsObjects, !useRecords);
   const packing = readPackOptions(settings, useRecords || moreTypes ? 'undefined' : 'omit');
-  const unpacking = readUnpackOptions(settings, mapsAsObjects ? 'object' : 'map');
+  // A BigInt keeps its type: it is written as a 64-bit integer, and no number is.
+  const unpacking = readUnpackOptions(settings, {
+    int64: moreTypes ? 'bigint' : 'auto',
+    maps: mapsAsObjects ? 'object' : 'map',
+  });
   const freezes = checkBoolean('freeze', settings.freeze, false);
   const readsRecords = useRecords || quirks !== null;
 
   const extensions = new Extensions(defaults);
   const minType = quirks === null ? 0 : -128;
   const readKinds = {
+    bundles: quirks !== null,
+    undefineds: settings.undefinedAs === 'undefined',
     moreTypes: moreTypes || quirks !== null,
     records: readsRecords,
     references:
@@ -58,15 +64,20 @@ function createCodec(settings, defaults = new Extensions()) {
         ? true
         : settings.structuredClone,
   };
+  // Checked even where nothing is a record.
+  const records = readRecords();
+  const filter = readFilter();
+  const variableMapSize = checkBoolean('variableMapSize', settings.variableMapSize, true);
   const features = {
     ...plainFeatures(extensions),
-    filter: readFilter(),
-    map16: !checkBoolean('variableMapSize', settings.variableMapSize, true),
+    filter,
+    map16: !variableMapSize && !filter?.isShort,
     moreTypes,
     quirks,
-    records: useRecords ? readRecords() : null,
+    records: useRecords ? records : null,
     sequential,
     structuredClone,
+    untouched: freezes ? new WeakMap() : null,
     missingStructures: readsRecords ? (native) => shared.load(native) : null,
     prepareUnpacker: shared.isUsed ? (native) => shared.prepare(native) : undefined,
     prepareNested: shared.isUsed ? ({ native }) => shared.prepareNested(native) : undefined,
@@ -80,8 +91,8 @@ function createCodec(settings, defaults = new Extensions()) {
     packing.flags |
     (useRecords ? OPT_RECORDS : 0) |
     (features.map16 ? OPT_MAP16 : 0) |
-    (quirks === null ? 0 : OPT_INT32 | OPT_WIDE_BIGINT);
-  const isStrict = quirks === null || shared.isUsed;
+    (moreTypes || quirks !== null ? OPT_INT32 | OPT_WIDE_BIGINT : 0);
+  const isStrict = quirks === null || (useRecords && (shared.isUsed || sequential));
   const unpackFlags =
     unpacking.flags |
     (readsRecords ? OPT_RECORDS : 0) |
@@ -115,15 +126,27 @@ function createCodec(settings, defaults = new Extensions()) {
     const keepKey = checkFunction('keyFilter', settings.keyFilter);
     // Theirs are left out of maps only.
     const skipValues = (quirks !== null && useRecords ? null : settings.skipValues) ?? null;
-    if (skipValues !== null && typeof skipValues.includes !== 'function') {
+    const isList = quirks === null ? Array.isArray : (list) => typeof list.includes === 'function';
+    if (skipValues !== null && !isList(skipValues)) {
       throw invalidOption('skipValues', skipValues, 'an array');
     }
     // A record says how many values there are before the first of them is read.
     const omits = useRecords && settings.undefinedAs === 'omit';
     const numbers = quirks?.coercibleKeyAsNumber === true && !useRecords;
     if (!sorts && keepKey === null && skipValues === null && !omits && !numbers) return null;
-    const encode = (value) => Buffer.from(pack(value));
-    return { encode, keepKey, numbers, omits, skipValues, sorts };
+    return {
+      encode: (value) =>
+        packersOf().packNested(value, packFlags, packing.maxDepth, packing.undefinedMode),
+      keepKey,
+      numbers,
+      omits,
+      /** By object: the order of its entries, found once. */
+      orders: sorts ? new WeakMap() : null,
+      /** Whether every header is the shortest, as msgpackr has it with these options. */
+      isShort: numbers || (quirks !== null && skipValues !== null),
+      skipValues,
+      sorts,
+    };
   }
 
   function addAll(list = []) {
@@ -160,14 +183,16 @@ function createCodec(settings, defaults = new Extensions()) {
     const { bind, main } = packersOf();
     const packOnce = bind(packFlags, packing.maxDepth, packing.undefinedMode);
     if (!shared.isUsed || !useRecords) return packOnce;
-    return (value) => shared.pack(value, main, packOnce);
+    const { maxDepth, undefinedMode } = packing;
+    const packNested = (value) => packers.packNested(value, packFlags, maxDepth, undefinedMode);
+    return (value) => shared.pack(value, main, packOnce, packNested);
   }
 
   /** The function that unpacks, as direct as it can be. */
   function unpacker() {
     const { copies, maxDepth } = unpacking;
     const unpackOnce = unpackersOf().bind(unpackFlags, maxDepth, copies, MODE_ONE);
-    return freezes ? (bytes) => freeze(unpackOnce(bytes)) : unpackOnce;
+    return freezes ? (bytes) => freeze(unpackOnce(bytes), features.untouched) : unpackOnce;
   }
 
   let packOnce = null;
@@ -206,7 +231,7 @@ function createCodec(settings, defaults = new Extensions()) {
     const all = unpackersOf();
     const flags = unpackFlags | more;
     const value = all.unpack(bytes, flags, unpacking.maxDepth, unpacking.copies, mode, start);
-    return freezes ? freeze(value) : value;
+    return freezes ? freeze(value, features.untouched) : value;
   }
 
   return {
@@ -235,16 +260,22 @@ function createCodec(settings, defaults = new Extensions()) {
   };
 }
 
-/** Freezes what was built: objects and arrays, all the way down. Memory cannot be frozen. */
-function freeze(root) {
+/** Freezes what was built, all the way down; what extensions made is theirs. Memory cannot be frozen. */
+function freeze(root, untouched) {
   const open = [root];
   while (open.length > 0) {
     const x = open.pop();
-    if (typeof x !== 'object' || x === null || ArrayBuffer.isView(x) || Object.isFrozen(x))
+    const isObject = typeof x === 'object' && x !== null && !ArrayBuffer.isView(x);
+    if (!isObject || Object.isFrozen(x)) continue;
+    if (untouched.has(x)) {
+      open.push(untouched.get(x));
       continue;
+    }
     Object.freeze(x);
     if (types.isMap(x) || types.isSet(x)) {
       for (const entry of x.entries()) open.push(entry[0], entry[1]);
+    } else if (types.isNativeError(x)) {
+      open.push(x.cause, x.errors);
     } else {
       for (const key of Object.keys(x)) open.push(x[key]);
     }

@@ -19,6 +19,8 @@ function plainFeatures(extensions = new Extensions()) {
     quirks: null,
     /** How objects go out as records; null where they do not. */
     records: null,
+    /** What extensions have made, which is not to be frozen, and of what; null where nothing is. */
+    untouched: null,
     /** Whether definitions of records hold for the messages behind them. */
     sequential: false,
     /** By ext type: what it means to the parser. */
@@ -35,8 +37,8 @@ function* extensionKinds(extensions) {
 }
 
 /** The types that msgpackr's extensions use, by what is read of them. */
-function* builtInKinds({ moreTypes, records, references }) {
-  if (moreTypes || records) yield [tape.EXT_UNDEFINED, tape.KIND_UNDEFINED];
+function* builtInKinds({ bundles, moreTypes, records, references, undefineds }) {
+  if (moreTypes || records || undefineds) yield [tape.EXT_UNDEFINED, tape.KIND_UNDEFINED];
   if (records) yield [tape.EXT_RECORD, tape.KIND_RECORD];
   if (moreTypes) {
     yield [tape.EXT_BIGINT, tape.KIND_BIGINT];
@@ -45,6 +47,7 @@ function* builtInKinds({ moreTypes, records, references }) {
       yield [type, tape.KIND_ARRAY_TAG];
     }
   }
+  if (bundles) yield [tape.EXT_BUNDLE, tape.KIND_BUNDLE];
   if (references !== undefined) {
     yield [tape.EXT_ID, references ? tape.KIND_ID : tape.KIND_REFUSED];
     yield [tape.EXT_POINTER, references ? tape.KIND_POINTER : tape.KIND_REFUSED];

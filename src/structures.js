@@ -12,7 +12,7 @@ const MAX_ATTEMPTS = 4;
 
 class SharedStructures {
   constructor({ structures, getStructures, saveStructures }) {
-    if (structures !== undefined && !Array.isArray(structures)) {
+    if (structures !== undefined && !areStructures(structures)) {
       throw invalidOption('structures', structures, 'an array of arrays of names');
     }
     this.get = checkFunction('getStructures', getStructures);
@@ -21,14 +21,16 @@ class SharedStructures {
     this.canGrow = structures !== undefined || this.save !== null;
     this.list = structures ?? [];
     this.isLoaded = this.get === null;
+    /** Whether one of the user's two functions is running. */
+    this.isAsking = false;
     /** Changes when the list is replaced; when it only grows its length tells. */
     this.version = 0;
   }
 
   /** Packs with `packOnce`, until what that has added to the structures is saved. */
-  pack(value, packer, packOnce) {
-    // In the middle of a message, nothing is added.
-    if (packer.isBusy()) return packOnce(value);
+  pack(value, packer, packOnce, packNested) {
+    // In the middle of a message, or of saving, nothing is added.
+    if (packer.isBusy() || this.isAsking) return packNested(value);
     if (!this.isLoaded) this.reload();
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       this.tell(packer.native, 'setShared');
@@ -71,15 +73,26 @@ class SharedStructures {
       if (!isSame) others = existing;
       return isSame;
     };
-    if (this.save([...this.list, ...added], isCompatible) !== false) return true;
+    const all = [...this.list, ...added];
+    if (this.ask(() => this.save(all, isCompatible)) !== false) return true;
     if (this.get !== null) this.reload();
     else if (others !== undefined) this.replace(others);
     return false;
   }
 
   reload() {
-    this.replace(this.get() ?? []);
+    this.replace(this.ask(this.get) ?? []);
     this.isLoaded = true;
+  }
+
+  /** Calls the user's function, which may use the codec. */
+  ask(f) {
+    this.isAsking = true;
+    try {
+      return f();
+    } finally {
+      this.isAsking = false;
+    }
   }
 
   /** The array stays the one that the user holds. */
@@ -108,18 +121,21 @@ class SharedStructures {
 
   /** A structure is missing: whether there may be more of them now. */
   load(unpacker) {
-    if (this.get === null) return false;
+    if (this.get === null || this.isAsking) return false;
     this.reload();
     this.prepare(unpacker);
     return true;
   }
 }
 
+function areStructures(list) {
+  const areNames = (names) =>
+    Array.isArray(names) && names.every((name) => typeof name === 'string');
+  return Array.isArray(list) && list.every(areNames);
+}
+
 function checkedStructures(list) {
-  const isRight =
-    Array.isArray(list) &&
-    list.every((names) => Array.isArray(names) && names.every((name) => typeof name === 'string'));
-  if (!isRight) {
+  if (!areStructures(list)) {
     throw new MsgpackError(
       'ERR_MSGPACK_RECORD',
       'The structures of records are an array of arrays of names',

@@ -129,6 +129,7 @@ module.exports = {
   CONST_INVALID_DATE: 9,
   EXT_UNDEFINED: 0,
   EXT_BIGINT: 66,
+  EXT_BUNDLE: 98,
   EXT_ERROR: 101,
   EXT_ID: 105,
   EXT_POINTER: 112,
@@ -146,5 +147,6 @@ module.exports = {
   KIND_ID: 7,
   KIND_POINTER: 8,
   KIND_REFUSED: 9,
+  KIND_BUNDLE: 10,
   STR_LENGTH_BITS: 12,
 };

@@ -191,7 +191,7 @@ layout! {
     U_MAP = 10;
     /// Payload: index of a block: offset (low, high) and length of bytes of the input.
     U_BIN = 11;
-    /// Payload: index of a block: ext type, offset (low, high), length.
+    /// Payload: index of a block: ext type, offset (low, high), length; offset of the ext itself.
     U_EXT = 12;
     /// Payload: index of a double, milliseconds.
     U_DATE = 13;
@@ -222,7 +222,8 @@ layout! {
     RARE_REF = 9;
     /// A BigInt as two's complement, big-endian: offset low and high; behind the kind its length.
     RARE_BIGINT = 10;
-    /// A typed array: offset low and high of its bytes; behind the kind their length, its code.
+    /// A typed array: offset low and high of its bytes; behind the kind their length, its code, and
+    /// the offset of the ext.
     RARE_TYPED = 11;
 
     // In the place of a key of a U_MAP block three tags mean something else.
@@ -250,6 +251,7 @@ layout! {
     // The ext types that msgpackr gave a meaning.
     EXT_UNDEFINED = 0;
     EXT_BIGINT = 0x42;
+    EXT_BUNDLE = 0x62;
     EXT_ERROR = 0x65;
     EXT_ID = 0x69;
     EXT_POINTER = 0x70;
@@ -270,6 +272,7 @@ layout! {
     KIND_ID = 7;
     KIND_POINTER = 8;
     KIND_REFUSED = 9;
+    KIND_BUNDLE = 10;
 
     /// Bits of the length in a string word of the unpack tape; the rest is the offset.
     STR_LENGTH_BITS = 12;

@@ -502,9 +502,12 @@ unsafe extern "C" fn path(env: napi_env, info: napi_callback_info) -> napi_value
 unsafe extern "C" fn reset(env: napi_env, info: napi_callback_info) -> napi_value {
     fn body(shared: &Shared, _: napi_env, []: [napi_value; 0]) -> Result<napi_value> {
         let mut packer = borrow(shared)?;
-        packer.encoder.reset();
-        packer.encoder.out.trim();
-        packer.started = false;
+        // A walk may fail before anything of the message was encoded.
+        if packer.started {
+            packer.encoder.reset();
+            packer.encoder.out.trim();
+            packer.started = false;
+        }
         Ok(null_mut())
     }
     // SAFETY: made by `create_packer` with this state.

@@ -203,6 +203,11 @@ function createPackers(binding, features, nestedFeatures = features) {
     };
   }
 
+  /** For what is packed on the way to a message of this codec. */
+  function packNested(...args) {
+    return withSpare('pack', ...args);
+  }
+
   function packInto(...args) {
     if (isPolluted()) return withCareful('packInto', ...args);
     return main.isBusy() ? withSpare('packInto', ...args) : main.packInto(...args);
@@ -216,7 +221,7 @@ function createPackers(binding, features, nestedFeatures = features) {
     careful = null;
   }
 
-  return { bind, extend, main, pack, packInto };
+  return { bind, extend, main, pack, packInto, packNested };
 }
 
 module.exports = { createPackers };

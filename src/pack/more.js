@@ -39,8 +39,10 @@ function codeOf(view) {
 
 /** Name, message and cause of an error, and the errors of one that has several. */
 function errorParts(error) {
-  const parts = [String(error.name), String(error.message), error.cause];
-  if (Array.isArray(error.errors)) parts.push(error.errors);
+  const name = String(error.name);
+  const parts = [name, String(error.message), error.cause];
+  const isAggregate = name === 'AggregateError' || error instanceof AggregateError;
+  if (isAggregate && Array.isArray(error.errors)) parts.push(error.errors);
   return parts;
 }
 
@@ -50,20 +52,22 @@ function wholeSeconds(milliseconds) {
   return seconds >= 0 && seconds < 2 ** 32 ? seconds * 1000 : milliseconds;
 }
 
-/** By code points, which is the order of UTF-8 bytes; UTF-16 units are in another. */
-function compareKeys(a, b) {
-  const n = Math.min(a.length, b.length);
-  for (let i = 0; i < n; i++) {
-    const x = a.charCodeAt(i);
-    const y = b.charCodeAt(i);
-    if (x !== y) return rank(x) - rank(y);
-  }
-  return a.length - b.length;
+/** The bytes of a view or a buffer, in memory of their own. */
+function copyOf(data) {
+  const bytes = ArrayBuffer.isView(data)
+    ? new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
+    : new Uint8Array(data);
+  return Buffer.from(bytes);
 }
 
-/** Surrogates stand for code points behind all others. */
-function rank(unit) {
-  return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;
+const SURROGATE = /[\ud800-\udfff]/;
+
+/** By UTF-8 bytes. The order of UTF-16 units is the same where there are no surrogates. */
+function compareKeys(a, b) {
+  const units = a < b ? -1 : 1;
+  if (!SURROGATE.test(a) && !SURROGATE.test(b)) return units;
+  // Lone ones are written alike.
+  return Buffer.compare(Buffer.from(a), Buffer.from(b)) || units;
 }
 
 /** Keys and values of what goes out of an object, each read once. */
@@ -91,27 +95,42 @@ function sorted(keys, values) {
   return { keys: order.map((i) => keys[i]), values: order.map((i) => values[i]) };
 }
 
-/** The entries of a Map in the order of what `encode` makes of their keys. */
-function sortEntries(keys, items, encode) {
-  const order = sortByBytes([...keys.keys()], (i) => encode(keys[i]));
+/** The entries of a Map in the order of what is written for their keys. */
+function sortEntries(map, keys, items, filter) {
+  const order = orderOf(map, keys, filter);
   return { keys: order.map((i) => keys[i]), items: order.map((i) => items[i]) };
 }
 
-/** Items in the order of what `encode` makes of them. */
-function sortByBytes(items, encode) {
+/** The elements of a Set in the order of what is written for them. */
+function sortValues(set, values, filter) {
+  return orderOf(set, values, filter).map((i) => values[i]);
+}
+
+/**
+ * The order of `items`, which `container` has: found once, because what lies deep in sets of sets is
+ * sorted on every way that leads there.
+ */
+function orderOf(container, items, { encode, orders }) {
+  const known = orders.get(container);
+  const isSame =
+    known?.items.length === items.length &&
+    items.every((item, i) => Object.is(item, known.items[i]));
+  if (isSame) return known.order;
   const bytes = items.map((item) => encode(item));
   const order = items.map((_, i) => i).sort((i, j) => Buffer.compare(bytes[i], bytes[j]));
-  return order.map((i) => items[i]);
+  orders.set(container, { items, order });
+  return order;
 }
 
 module.exports = {
   ARRAY_BUFFER,
   codeOf,
+  copyOf,
   errorParts,
   flagsOf: (x) => flagsOf.call(x),
   select,
-  sortByBytes,
   sortEntries,
+  sortValues,
   sourceOf: (x) => sourceOf.call(x),
   wholeSeconds,
 };

@@ -107,7 +107,8 @@ impl Records {
     /// The message does not go out: what it has defined is not known to anyone.
     pub fn roll_back(&mut self) {
         self.forget_fresh();
-        for (_, names) in self.shared.drain(self.shared_before..) {
+        let before = self.shared_before.min(self.shared.len());
+        for (_, names) in self.shared.drain(before..) {
             if let Some(index) = self.by_names.remove(&names) {
                 self.indexes.iter_mut().filter(|each| **each == index).for_each(|each| *each = NONE);
             }

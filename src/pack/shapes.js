@@ -12,6 +12,8 @@ const MAX_KEYS = 128;
 /** Longer keys are not worth remembering. */
 const MAX_KEY_UNITS = 255;
 const MAX_NODES = 8192;
+/** Shared structures that there is room for without more. */
+const ROOMY_STRUCTURES = 512;
 /** UTF-16 units of all keys of all shapes, each of which has its own encoded. */
 const MAX_UNITS = 1 << 20;
 /** Keys in all that walkers are compiled for, until the shapes start anew. */
@@ -43,6 +45,8 @@ class Site {
     this.mapShape = null;
     /** Whether the values of such Maps have been scalars. */
     this.mapIsFlat = true;
+    /** The keys of the large record last seen here, and its id. */
+    this.large = null;
   }
 
   /** The shape of a Map with these keys, or null: most have keys that never come again. */
@@ -93,11 +97,13 @@ class Shape {
 }
 
 class Shapes {
-  /** `site` makes a new site; `shareable` says which keys may be a structure that readers share. */
-  constructor(native, site, shareable) {
+  /** `site` makes a new site; `records` says what the shapes of records are for. */
+  constructor(native, site, records) {
     this.native = native;
     this.site = site;
-    this.shareable = shareable;
+    this.shareable = records?.shouldShare ?? null;
+    /** As many times the usual room as it takes for all structures that can be shared. */
+    this.room = Math.max(1, Math.ceil((records?.maxShared ?? 0) / ROOMY_STRUCTURES));
     this.root = new Node();
     this.nodes = 1;
     this.units = 0;
@@ -105,6 +111,8 @@ class Shapes {
     this.full = false;
     this.heat = new Heat('pack');
     this.compiledKeys = 0;
+    /** Ids of large records, by their keys. */
+    this.large = new Map();
   }
 
   /** The shape of an object with these keys, or null when it is none to remember. */
@@ -133,12 +141,12 @@ class Shapes {
     if (child === undefined) {
       if (key.length > MAX_KEY_UNITS) return null;
       if (node.children === null) node.children = new Map();
-      const limit = node === this.root ? MAX_ROOT_CHILDREN : MAX_CHILDREN;
+      const limit = this.room * (node === this.root ? MAX_ROOT_CHILDREN : MAX_CHILDREN);
       if (node.children.size >= limit) {
         this.full ||= ++this.refusals > MAX_REFUSALS;
         return null;
       }
-      if (this.nodes >= MAX_NODES) {
+      if (this.nodes >= this.room * MAX_NODES) {
         this.full = true;
         return null;
       }
@@ -152,16 +160,35 @@ class Shapes {
   }
 
   define(node, keys) {
+    const id = this.register(keys);
+    if (id === null) return null;
+    node.shape = new Shape(id, keys, this.site, this.heat.objects);
+    return node.shape;
+  }
+
+  register(keys) {
     for (const key of keys) this.units += key.length;
-    if (this.units > MAX_UNITS) {
+    if (this.units > this.room * MAX_UNITS) {
       this.full = true;
       return null;
     }
     // What the user's function does meanwhile, packing included, comes before the shape.
-    const shareable = this.shareable === null || this.shareable(keys) !== false;
-    const id = this.native.defineShape(keys, shareable ? 1 : 0);
-    node.shape = new Shape(id, keys, this.site, this.heat.objects);
-    return node.shape;
+    const shareable = this.shareable === null || this.shareable([...keys]) !== false;
+    return this.native.defineShape(keys, shareable ? 1 : 0);
+  }
+
+  /** The id of a record whose names are too many or too long for a path; null for want of room. */
+  findLarge(keys, site) {
+    const known = site.large?.keys;
+    let isSame = known?.length === keys.length;
+    for (let i = 0; isSame && i < keys.length; i++) isSame = keys[i] === known[i];
+    if (isSame) return site.large.id;
+    const text = JSON.stringify(keys);
+    const id = this.large.get(text) ?? this.register(keys);
+    if (id === null) return null;
+    this.large.set(text, id);
+    site.large = { keys, id };
+    return id;
   }
 
   /** Forgets everything; only between messages, since a tape names shapes by their ids. */
@@ -173,6 +200,7 @@ class Shapes {
     this.refusals = 0;
     this.full = false;
     this.compiledKeys = 0;
+    this.large.clear();
   }
 }
 

@@ -84,7 +84,7 @@ function createWalker(binding, careful, features) {
   const B = new BigInt64Array(memory);
   const native = binding.createPacker(memory);
   const { extensions, filter, moreTypes, quirks, records } = features;
-  const shapes = new Shapes(native, () => new Site(other), records?.shouldShare ?? null);
+  const shapes = new Shapes(native, () => new Site(other), records);
   /** Says of each object whether it is a record. */
   const recordsOnly = typeof quirks?.useRecords === 'function' ? quirks.useRecords : null;
   const compiles = canCompile && !careful && filter === null && recordsOnly === null;
@@ -257,10 +257,10 @@ function createWalker(binding, careful, features) {
 
   /** undefined, a function or a symbol. */
   function missing(x, p, hole) {
+    if (quirks !== null && typeof x === 'symbol') {
+      fail('ERR_MSGPACK_UNSUPPORTED_TYPE', `Cannot pack ${describe(x)}`, p);
+    }
     if (undefinedMode === KEEP) {
-      if (quirks !== null && typeof x === 'symbol') {
-        fail('ERR_MSGPACK_UNSUPPORTED_TYPE', `Cannot pack ${describe(x)}`, p);
-      }
       T[p] = UNDEFINED;
       return p + 1;
     }
@@ -527,7 +527,9 @@ function createWalker(binding, careful, features) {
     const found = Object.keys(x);
     const shape = shapes.find(found);
     if (shape === null) {
-      if (found.length > MAX_KEYS && proto === plain && identity === null) site.walk = large;
+      const id = records === null ? null : shapes.findLarge(found, site);
+      if (id !== null) return largeRecord(x, found, id, p, room, site);
+      if (found.length > MAX_KEYS && proto === plain && records === null) site.walk = large;
       return dictionary(x, found, p, room, site);
     }
     if (shape.body !== null) {
@@ -571,6 +573,18 @@ function createWalker(binding, careful, features) {
     T[p++] = (shape.id << TAG_BITS) | P_SHAPE;
     for (let i = 0; i < keys.length; i++) {
       p = value(values[i], p, room - 1, SKIP, shape.sites[i]);
+    }
+    return p > LIMIT ? flush(p) : p;
+  }
+
+  /** A record with more names than the walkers above take. */
+  function largeRecord(x, keys, id, p, room, site) {
+    T[p++] = (id << TAG_BITS) | P_SHAPE;
+    if (site.inner === null) site.inner = new Site(other);
+    const { inner } = site;
+    for (let i = 0; i < keys.length; i++) {
+      if (p > LIMIT || rope.length > MAX_ROPE_UNITS) p = flush(p);
+      p = value(x[keys[i]], p, room - 1, UNDEFINED, inner);
     }
     return p > LIMIT ? flush(p) : p;
   }
@@ -623,7 +637,7 @@ function createWalker(binding, careful, features) {
   }
 
   function dictionaryHead(n, isRecord, p) {
-    if (!isRecord && (!features.map16 || filter?.numbers)) {
+    if (!isRecord && !features.map16) {
       T[p] = (n << TAG_BITS) | P_MAP;
       return p + 1;
     }
@@ -807,7 +821,8 @@ function createWalker(binding, careful, features) {
         { path },
       );
     }
-    return extBytes(ext.type, data, p);
+    // A copy: the extension may use the same memory for the next one.
+    return extBytes(ext.type, called({ ...ext, copy: more.copyOf }, 'copy', data, p), p);
   }
 
   /** Runs a function of an extension. */
@@ -1054,12 +1069,12 @@ function createWalker(binding, careful, features) {
   function mapEntriesOf(x) {
     const keys = [...mapKeys.call(x)];
     const items = [...mapValues.call(x)];
-    return filter?.sorts ? more.sortEntries(keys, items, filter.encode) : { keys, items };
+    return filter?.sorts ? more.sortEntries(x, keys, items, filter) : { keys, items };
   }
 
   function setValuesOf(x) {
     const values = [...setValues.call(x)];
-    return filter?.sorts ? more.sortByBytes(values, filter.encode) : values;
+    return filter?.sorts ? more.sortValues(x, values, filter) : values;
   }
 
   function emptyMap(p) {

@@ -91,7 +91,7 @@ function isPlainUntouched() {
  */
 function createBuilder(binding, features) {
   const native = binding.createParser();
-  const { extensions } = features;
+  const { extensions, untouched } = features;
   for (const [type, kind] of features.kinds) native.setExtKind(type, kind);
   if (features.sequential) native.setSequential(1);
   let T;
@@ -121,6 +121,8 @@ function createBuilder(binding, features) {
   let source = null;
   let copyBuffers = false;
   let asMaps = false;
+  /** Maps were parsed with keys of any kind, but are to be objects. */
+  let keysAreText = false;
 
   /** By id: short strings that came before, and keys of dictionaries. */
   const known = [];
@@ -175,10 +177,11 @@ function createBuilder(binding, features) {
   }
 
   /** Builds the value that the tape describes, and parses on where that is only a first part. */
-  function build(bytes, options, copies, mode) {
+  function build(bytes, options, copies, mode, textKeys) {
     source = bytes;
     copyBuffers = copies;
     asMaps = (options & OPT_MAPS_MAP) !== 0;
+    keysAreText = textKeys;
     const isPart = T[STATUS] === STATUS_MORE;
     const result = isPart ? parts(bytes, mode) : whole(T[ROOT]);
     release();
@@ -320,7 +323,7 @@ function createBuilder(binding, features) {
       case RARE_BIGINT:
         return more.bigint(bytesAt(T[q] >>> 0, T[q + 1], T[q + 3] >>> 0));
       case RARE_TYPED:
-        return typed(bytesAt(T[q] >>> 0, T[q + 1], T[q + 3] >>> 0), T[q + 4], offsetAt(q));
+        return typed(bytesAt(T[q] >>> 0, T[q + 1], T[q + 3] >>> 0), T[q + 4], offsetAt(q + 5));
     }
   }
 
@@ -331,7 +334,7 @@ function createBuilder(binding, features) {
     const data = bytesAt(T[q] >>> 0, T[q + 1], T[q + 2] >>> 0);
     const extension = extensions.byType.get(type);
     if (extension?.unpack === undefined) return new Ext(type, data);
-    return called(extension, 'unpack', data, offsetAt(q));
+    return called(extension, 'unpack', data, offsetAt(q + 3));
   }
 
   /** A value behind the tag `type`; `target` is the object that it becomes, if there is one yet. */
@@ -363,7 +366,9 @@ function createBuilder(binding, features) {
   function called(extension, name, x, offset) {
     isCalling = true;
     try {
-      return extension[name](x);
+      const made = extension[name](x);
+      if (untouched !== null && typeof made === 'object' && made !== null) untouched.set(made, x);
+      return made;
     } catch (cause) {
       throw extensionError(`The extension of type ${extension.type} failed`, offset, cause);
     } finally {
@@ -433,7 +438,7 @@ function createBuilder(binding, features) {
       case CONST_INVALID_DATE:
         return new Date(Number.NaN);
       default:
-        return asMaps ? new Map() : {};
+        return asMaps ? emptyMap() : {};
     }
   }
 
@@ -587,13 +592,21 @@ function createBuilder(binding, features) {
 
   function map(q) {
     const total = T[q + 2];
-    const m = new Map();
+    const m = emptyMap();
     let at = q + 3;
     for (let i = 0; i < total; i++) {
       const key = value(T[at++]);
-      m.set(key, value(T[at++]));
+      put(m, key, value(T[at++]));
     }
     return m;
+  }
+
+  const emptyMap = () => (keysAreText ? {} : new Map());
+
+  /** Adds an entry to what `emptyMap` has made. */
+  function put(m, key, x) {
+    if (keysAreText) define(m, more.keyText(key, features.quirks), x);
+    else m.set(key, x);
   }
 
   /** `value` for a message that nests too deep for recursion: the same with a stack of its own. */
@@ -644,7 +657,7 @@ function createBuilder(binding, features) {
       case U_MAP: {
         const prefix = T[q + 1];
         const end = q + 3 + prefix + 2 * (T[q + 2] - prefix);
-        if (asMaps) return newFrame(new Map(), null, q + 3, end);
+        if (asMaps) return newFrame(emptyMap(), null, q + 3, end);
         return newFrame({}, shapeOf(T[q]).keys, q + 3, end);
       }
       case U_RARE:
@@ -705,7 +718,7 @@ function createBuilder(binding, features) {
     } else if (key === NO_KEY) {
       frame.key = x;
     } else {
-      into.set(key, x);
+      put(into, key, x);
       frame.key = NO_KEY;
     }
   }

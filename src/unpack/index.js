@@ -6,6 +6,7 @@
 const { types } = require('node:util');
 const { FAULT_DEPTH, FAULT_EXTENSION, FAULT_EXTRA_BYTES, FAULT_INPUT } = require('../tape');
 const { FAULT_INVALID_BYTE, FAULT_INVALID_UTF8, FAULT_KEY, FAULT_RECORD } = require('../tape');
+const { OPT_LENIENT, OPT_MAPS_MAP } = require('../tape');
 const { FAULT_REFERENCE, FAULT_TIMESTAMP, FAULT_TOO_LARGE, FAULT_TRUNCATED } = require('../tape');
 const { MODE_ALL, STATUS_MORE, STATUS_OK } = require('../tape');
 const { MsgpackError } = require('../error');
@@ -78,9 +79,15 @@ function createOne(binding, features) {
       if (!missingStructures(builder.native)) throw fault(status, offset);
       status = builder.parse(bytes, flags, maxDepth, mode, start);
     }
+    const textKeys = status === FAULT_KEY && (flags & OPT_LENIENT) !== 0;
+    if (textKeys) {
+      // Keys that are no keys of objects, but have a text: parsed again as those of Maps.
+      flags |= OPT_MAPS_MAP;
+      status = builder.parse(bytes, flags, maxDepth, mode, start);
+    }
     try {
       if (status === STATUS_OK || status === STATUS_MORE) {
-        const value = builder.build(bytes, flags, copies, mode);
+        const value = builder.build(bytes, flags, copies, mode, textKeys);
         // Of a message in parts a later one may turn out to be damaged.
         status = builder.status();
         if (status === STATUS_OK) return value;

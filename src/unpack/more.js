@@ -4,6 +4,7 @@
 // past 64 bits.
 
 const tape = require('../tape');
+const { MsgpackError } = require('../error');
 
 const ERRORS = {
   Error,
@@ -101,4 +102,16 @@ function bigint(bytes) {
   return BigInt.asIntN(8 * bytes.length, BigInt(`0x${bytes.toString('hex')}`));
 }
 
-module.exports = { bigint, emptyTagged, tagged, typed };
+/** The text that a key of any kind has, for what takes msgpackr's place. */
+function keyText(key, { allowArraysInMapKeys }) {
+  if (typeof key !== 'object' || key === null) return String(key);
+  if (allowArraysInMapKeys && Array.isArray(key)) {
+    const parts = key.flat(Number.POSITIVE_INFINITY);
+    if (parts.every((part) => KEY_PARTS.has(typeof part))) return parts.toString();
+  }
+  throw new MsgpackError('ERR_MSGPACK_KEY', 'A map has a key that has no text');
+}
+
+const KEY_PARTS = new Set(['string', 'number', 'boolean', 'bigint']);
+
+module.exports = { bigint, emptyTagged, keyText, tagged, typed };

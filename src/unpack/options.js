@@ -10,12 +10,13 @@ const UTF8_MODES = { replace: 0, fatal: tape.OPT_UTF8_FATAL, raw: tape.OPT_UTF8_
 const MAP_MODES = { object: 0, map: tape.OPT_MAPS_MAP };
 const TIMESTAMP_MODES = { date: 0, timestamp: tape.OPT_TIMESTAMPS };
 
-function readUnpackOptions(options, mapsDefault = 'object') {
+/** `defaults` hold where the options do not say. */
+function readUnpackOptions(options, defaults = { int64: 'auto', maps: 'object' }) {
   checkOptions(options);
   const {
     copyBuffers,
-    int64 = 'auto',
-    maps = mapsDefault,
+    int64 = defaults.int64,
+    maps = defaults.maps,
     maxDepth,
     timestamps = 'date',
     utf8 = 'replace',

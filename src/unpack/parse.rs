@@ -3,7 +3,7 @@
 //! that all open containers still owe never outnumber the bytes.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::records::{FIRST_ID, Id, NO_NODE, Structure, Structures};
 use super::strings::{self, Known, Strings};
@@ -144,6 +144,8 @@ pub struct Parser {
     pub structures: Structures,
     /// Ids of objects that the message has defined.
     ids: HashSet<u32>,
+    /// Ids of the arrays of names in definitions.
+    name_arrays: HashMap<u32, Structure>,
 }
 
 /// What one parse works on.
@@ -154,10 +156,22 @@ struct Run<'a, S> {
     top: usize,
     options: Options,
     max_stack: usize,
+    /// Whether a string may be part of a bundle, and the bundle in use.
+    reads_bundles: bool,
+    bundle: Option<Bundle>,
     reads: &'static [IntRead; 256],
     sink: &'a mut S,
     /// Root values still to come, of a series or a long array; `None` for a single one.
     roots_left: Option<usize>,
+}
+
+/// Strings that are kept in one place, to be taken from it one after the other: where the next of
+/// each kind starts, where the last one ends.
+#[derive(Clone)]
+struct Bundle {
+    wide: std::ops::Range<usize>,
+    ascii: std::ops::Range<usize>,
+    end: usize,
 }
 
 /// Where a parse ended.
@@ -186,6 +200,7 @@ impl Default for Parser {
             is_extended: false,
             structures: Structures::default(),
             ids: HashSet::new(),
+            name_arrays: HashMap::new(),
         }
     }
 }
@@ -201,6 +216,12 @@ impl Parser {
     pub fn set_ext_kind(&mut self, ext_type: u8, kind: i32) {
         self.ext_kinds[usize::from(ext_type)] = kind;
         self.is_extended |= kind != KIND_EXT;
+    }
+
+    /// Objects that are pointed at, and bundles of strings, come in one piece.
+    fn needs_whole_messages(&self) -> bool {
+        let is = |ext_type: i32, kind| self.ext_kinds[ext_type as usize] == kind;
+        is(EXT_ID, KIND_ID) || is(EXT_BUNDLE, KIND_BUNDLE)
     }
 
     /// Parses from `start`, in the middle of an array with `left` more elements if the mode says so.
@@ -232,6 +253,7 @@ impl Parser {
         }
         if !is_part {
             self.ids.clear();
+            self.name_arrays.clear();
         }
         if self.trie.full {
             self.structures.keep_names(&self.trie);
@@ -265,8 +287,20 @@ impl Parser {
         let top = HEADER_WORDS as usize;
         let reads = if EXTENDED && options.records { &RECORD_INT_READS } else { &INT_READS };
         let max_stack = options.max_depth.saturating_mul(1 + TAGS);
-        let mut run =
-            Run { input, pos: start, tape, top, options, max_stack, reads, sink, roots_left: None };
+        let reads_bundles = EXTENDED && self.ext_kinds[EXT_BUNDLE as usize] == KIND_BUNDLE;
+        let mut run = Run {
+            input,
+            pos: start,
+            tape,
+            top,
+            options,
+            max_stack,
+            reads_bundles,
+            bundle: None,
+            reads,
+            sink,
+            roots_left: None,
+        };
         assert!(run.tape.len() > run.top);
         match options.mode {
             MODE_ALL => run.roots_left = Some(usize::MAX),
@@ -274,8 +308,7 @@ impl Parser {
                 run.check_claim(start, left as u64)?;
                 run.roots_left = Some(left);
             }
-            // Objects that are pointed at come in one piece.
-            _ if EXTENDED && self.ext_kinds[EXT_ID as usize] == KIND_ID => {}
+            _ if EXTENDED && self.needs_whole_messages() => {}
             _ => run.roots_left = run.long_array()?,
         }
         if options.mode != MODE_ALL && run.roots_left.is_some() {
@@ -463,7 +496,15 @@ impl Parser {
                         }
                     }
                     wire::NEVER_USED => {
-                        return Err(Fault::at(FAULT_INVALID_BYTE, at).into());
+                        if !EXTENDED {
+                            return Err(Fault::at(FAULT_INVALID_BYTE, at).into());
+                        }
+                        let bytes = run.bundled(at)?;
+                        let behind = run.pos;
+                        run.pos = run.offset_of(bytes);
+                        let word = self.string(run, at, bytes.len())?;
+                        run.pos = behind;
+                        word
                     }
                 }
             };
@@ -479,6 +520,9 @@ impl Parser {
                     }
                 }
                 if f.node == BOTTOM {
+                    if EXTENDED && let Some(bundle) = run.bundle.take() {
+                        run.pos = bundle.end;
+                    }
                     if let Some(left) = &mut run.roots_left {
                         *left -= 1;
                         let more = match run.options.mode {
@@ -491,6 +535,7 @@ impl Parser {
                         // Ids belong to one value; definitions, to all that come together.
                         if EXTENDED && run.options.mode == MODE_ALL {
                             self.ids.clear();
+                            self.name_arrays.clear();
                         }
                         self.roots.push(run.tape[ROOT as usize]);
                         if more && run.top + self.roots.len() < PART_WORDS {
@@ -506,6 +551,14 @@ impl Parser {
             } else {
                 slot = self.next(run, &mut f)?;
             }
+        }
+    }
+
+    /// Whether a record can start with this byte.
+    fn is_record(&mut self, byte: u8) -> bool {
+        match self.structures.id(byte & 0x3f) {
+            Id::Index(index) => self.structures.get(index, &mut self.trie).is_some(),
+            Id::Wide(_) => true,
         }
     }
 
@@ -607,13 +660,14 @@ impl Parser {
             KIND_UNDEFINED => Ok(Some(CONST_UNDEFINED << TAG_BITS | U_CONST)),
             KIND_BIGINT | KIND_TYPED => {
                 let skip = usize::from(kind == KIND_TYPED);
-                run.need(6)?;
+                run.need(8)?;
                 let block = (run.top + 1) & !1;
                 run.set_bits(block, (data + skip) as u64);
                 run.set(block + 2, if skip == 0 { RARE_BIGINT } else { RARE_TYPED });
                 run.set(block + 3, len.saturating_sub(skip) as i32);
                 run.set(block + 4, payload.first().map_or(-1, |&code| i32::from(code)));
-                run.top = block + 5;
+                run.set_bits(block + 5, at as u64);
+                run.top = block + 7;
                 Ok(Some(word(block, U_RARE)))
             }
             KIND_TAG | KIND_ARRAY_TAG => {
@@ -625,9 +679,8 @@ impl Parser {
                     }
                 }
                 let block = self.open_tag(run, at, RARE_TAG, f, slot)?;
-                run.set(block + 1, i32::from(ext_type));
-                run.set(block + 3, at as i32);
-                run.set(block + 4, (at as u64 >> 32) as i32);
+                run.set(block + 1, i32::from(ext_type as i8));
+                run.set_bits(block + 3, at as u64);
                 Ok(None)
             }
             KIND_RECORD => {
@@ -640,6 +693,13 @@ impl Parser {
                 };
                 let structure = self.definition(run, at, index, wide)?;
                 self.open_record(run, at, structure, f, slot)
+            }
+            KIND_BUNDLE => {
+                let Some(&[a, b, c, d]) = payload.first_chunk() else {
+                    return Err(Fault::at(FAULT_EXTENSION, at).into());
+                };
+                run.open_bundle(at, data + u32::from_be_bytes([a, b, c, d]) as usize)?;
+                Ok(None)
             }
             KIND_ID => {
                 let id = id()?;
@@ -713,6 +773,25 @@ impl Parser {
         index: usize,
         wide: bool,
     ) -> Result<Structure, Stop> {
+        // The array of names may itself be an object that comes again.
+        let mut named = None;
+        if let Some(&[wire::FIXEXT4, ext_type, a, b, c, d]) = run.input[run.pos..].first_chunk() {
+            let id = u32::from_be_bytes([a, b, c, d]);
+            match self.ext_kinds[usize::from(ext_type)] {
+                KIND_ID => named = Some(id),
+                KIND_POINTER => {
+                    let Some(&structure) = self.name_arrays.get(&id) else {
+                        return Err(Fault::at(FAULT_REFERENCE, run.pos).into());
+                    };
+                    run.pos += 6;
+                    return Ok(self.structures.define_again(index, wide, structure));
+                }
+                _ => {}
+            }
+        }
+        if named.is_some() {
+            run.pos += 6;
+        }
         let header = run.pos;
         let Some(&byte) = run.input.get(header) else {
             return Err(run.truncated(header));
@@ -751,7 +830,11 @@ impl Parser {
             }
         }
         let names = names.map_or(Ok(node), Err);
-        Ok(self.structures.define(index, wide, n as u32, names, self.trie.generation))
+        let structure = self.structures.define(index, wide, n as u32, names, self.trie.generation);
+        if let Some(id) = named {
+            self.name_arrays.insert(id, structure);
+        }
+        Ok(structure)
     }
 
     /// The slot of the frame's next value; reads the key in front of it.
@@ -785,6 +868,7 @@ impl Parser {
     #[inline(never)]
     fn key<S: TextSink>(&mut self, run: &mut Run<S>, f: &mut Frame) -> Result<usize, Stop> {
         let at = run.pos;
+        let bundle = run.bundle.clone();
         if let Some(bytes) = run.key_bytes()? {
             let encoded = &run.input[at..run.pos];
             let child = match self.trie.find(f.node, encoded) {
@@ -804,6 +888,7 @@ impl Parser {
             }
         }
         run.pos = at;
+        run.bundle = bundle;
         let known = (f.slot - f.block) as usize - 1;
         let total = known + 1 + f.left as usize;
         let size = 3 + known + 2 * (total - known);
@@ -835,8 +920,10 @@ impl Parser {
             if let Known::Yes(id) = found {
                 return Ok(word(id as usize, K_KNOWN));
             }
-            run.pos -= len;
+            let behind = run.pos;
+            run.pos = run.offset_of(bytes);
             let string = self.string_of(run, at, len, Utf8::Replace)?;
+            run.pos = behind;
             let (id, tag) = match found {
                 Known::New(id) => (id, K_NEW),
                 Known::Inherited => (0, K_INHERITED),
@@ -852,6 +939,12 @@ impl Parser {
         let byte = run.input[at];
         run.pos = at + 1;
         match byte {
+            FIRST_ID..=0x7f if run.options.records && self.is_record(byte) => {
+                Err(Fault::at(FAULT_KEY, at).into())
+            }
+            FIRST_ID..=0x7f if run.options.records && run.options.strict_ids => {
+                Err(Fault::at(FAULT_RECORD, at).into())
+            }
             0x00..=0x7f | wire::NEGATIVE_FIXINT..=0xff => Ok(i32::from(byte as i8) << TAG_BITS),
             wire::FLOAT32 | wire::FLOAT64 | wire::UINT8..=wire::INT64 => run.number(at),
             wire::NIL | wire::FALSE | wire::TRUE if run.options.lenient => {
@@ -1076,6 +1169,9 @@ impl<'a, S> Run<'a, S> {
 
     /// The bytes of a str key, or `None` for anything else, with `pos` behind what was read.
     fn key_bytes(&mut self) -> Result<Option<&'a [u8]>, Stop> {
+        if self.reads_bundles {
+            self.bundle_ext()?;
+        }
         let at = self.pos;
         let Some(&byte) = self.input.get(at) else {
             return Err(self.truncated(at));
@@ -1086,7 +1182,7 @@ impl<'a, S> Run<'a, S> {
             wire::STR8 => self.length(at, 1)?,
             wire::STR16 => self.length(at, 2)?,
             wire::STR32 => self.length(at, 4)?,
-            wire::NEVER_USED => return Err(Fault::at(FAULT_INVALID_BYTE, at).into()),
+            wire::NEVER_USED => return self.bundled(at).map(Some),
             _ => {
                 self.pos = at;
                 return Ok(None);
@@ -1097,6 +1193,107 @@ impl<'a, S> Run<'a, S> {
         };
         self.pos += len;
         Ok(Some(bytes))
+    }
+
+    /// Where `bytes`, a part of the input, start.
+    fn offset_of(&self, bytes: &[u8]) -> usize {
+        bytes.as_ptr().addr() - self.input.as_ptr().addr()
+    }
+
+    /// The ext that opens a bundle may stand in front of a key, too.
+    #[cold]
+    fn bundle_ext(&mut self) -> Result<(), Stop> {
+        let at = self.pos;
+        let data = match self.input[at..] {
+            [wire::FIXEXT4, ext_type, ..] if ext_type == EXT_BUNDLE as u8 => at + 2,
+            [wire::EXT16, _, _, ext_type, ..] if ext_type == EXT_BUNDLE as u8 => at + 4,
+            _ => return Ok(()),
+        };
+        let len = match self.input[at] {
+            wire::FIXEXT4 => 4,
+            _ => u16::from_be_bytes([self.input[at + 1], self.input[at + 2]]).into(),
+        };
+        let Some(payload) = self.input.get(data..data + len) else {
+            return Err(self.truncated(at));
+        };
+        let Some(&[a, b, c, d]) = payload.first_chunk() else {
+            return Err(Fault::at(FAULT_EXTENSION, at).into());
+        };
+        self.pos = data + len;
+        self.open_bundle(at, data + u32::from_be_bytes([a, b, c, d]) as usize)
+    }
+
+    /// Finds the two strings at `start` that those of the message are taken from: what is not ASCII,
+    /// and what is.
+    fn open_bundle(&mut self, at: usize, start: usize) -> Result<(), Stop> {
+        let behind = self.pos;
+        self.reads_bundles = false;
+        let mut string = |from: usize| {
+            self.pos = from;
+            let is_string = matches!(self.input.get(from),
+                Some(wire::FIXSTR..=0xbf | &(wire::STR8 | wire::STR16 | wire::STR32)));
+            match self.input.get(from) {
+                None => Err(self.truncated(at)),
+                Some(_) if !is_string => Err(Fault::at(FAULT_EXTENSION, at).into()),
+                Some(_) => match self.key_bytes()? {
+                    Some(bytes) => Ok(self.pos - bytes.len()..self.pos),
+                    None => Err(Fault::at(FAULT_EXTENSION, at).into()),
+                },
+            }
+        };
+        let wide = string(start)?;
+        let ascii = string(wide.end)?;
+        let end = ascii.end;
+        self.bundle = Some(Bundle { wide, ascii, end });
+        self.reads_bundles = true;
+        self.pos = behind;
+        Ok(())
+    }
+
+    /// The string of the bundle that stands where 0xc1 and its length are; the length counts UTF-16
+    /// units, below zero for one that is not ASCII.
+    #[inline(never)]
+    fn bundled(&mut self, at: usize) -> Result<&'a [u8], Stop> {
+        let invalid = || Stop::from(Fault::at(FAULT_INVALID_BYTE, at));
+        if self.bundle.is_none() {
+            return Err(invalid());
+        }
+        let Some(&byte) = self.input.get(self.pos) else {
+            return Err(self.truncated(at));
+        };
+        let read = INT_READS[usize::from(byte)];
+        if read.len == 0 {
+            return Err(invalid());
+        }
+        if self.input.len() - self.pos < usize::from(read.len) {
+            return Err(self.truncated(at));
+        }
+        let units = read.int(self.bits_at(self.pos + usize::from(read.at)));
+        self.pos += usize::from(read.len);
+        let bundle = self.bundle.as_mut().ok_or_else(invalid)?;
+        let from = if units >= 0 { &mut bundle.ascii } else { &mut bundle.wide };
+        let text = &self.input[from.clone()];
+        let mut left = units.unsigned_abs();
+        let mut len = 0;
+        while left > 0 {
+            let (bytes, taken) = match text.get(len) {
+                None => return Err(invalid()),
+                Some(0..=0xbf) => (1, 1),
+                Some(0xc0..=0xdf) => (2, 1),
+                Some(0xe0..=0xef) => (3, 1),
+                Some(0xf0..) => (4, 2),
+            };
+            if units >= 0 {
+                // A byte is a unit.
+                len = usize::try_from(left).map_err(|_| invalid())?;
+                break;
+            }
+            len += bytes;
+            left = left.saturating_sub(taken);
+        }
+        let bytes = text.get(..len).ok_or_else(invalid)?;
+        from.start += len;
+        Ok(bytes)
     }
 
     /// The name of a record's field. One that is no string has its text.
@@ -1116,6 +1313,11 @@ impl<'a, S> Run<'a, S> {
             wire::NIL => "null".into(),
             wire::FALSE => "false".into(),
             wire::TRUE => "true".into(),
+            wire::FIXEXT1 if self.input.get(at + 1) == Some(&(EXT_UNDEFINED as u8)) => {
+                self.skip_scalar(at, byte)?;
+                self.pos = at + 3;
+                "undefined".into()
+            }
             wire::UINT8..=wire::INT64 => {
                 let read = INT_READS[usize::from(byte)];
                 if self.input.len() - at < usize::from(read.len) {
@@ -1285,12 +1487,13 @@ impl<'a, S> Run<'a, S> {
             }
             return self.timestamp(at, len);
         }
-        self.need(4)?;
+        self.need(6)?;
         let block = self.top;
         self.set(block, i32::from(ext_type));
         self.set_bits(block + 1, self.pos as u64);
         self.set(block + 3, len as i32);
-        self.top += 4;
+        self.set_bits(block + 4, at as u64);
+        self.top += 6;
         self.pos += len;
         Ok(word(block, U_EXT))
     }

@@ -184,12 +184,19 @@ impl Structures {
                 NO_NODE
             }
         };
-        let structure =
-            Structure { node, generation, names: count, serial, wide, defined: true };
+        self.put(index, Structure { node, generation, names: count, serial, wide, defined: true })
+    }
+
+    /// Defines the structure at `index` with the names of another.
+    pub fn define_again(&mut self, index: usize, wide: bool, other: Structure) -> Structure {
+        self.put(index, Structure { wide, ..other })
+    }
+
+    fn put(&mut self, index: usize, structure: Structure) -> Structure {
         if self.table.len() <= index {
             self.table.resize(index + 1, UNDEFINED);
         }
-        self.wide |= wide;
+        self.wide |= structure.wide;
         self.replaced.push((index, std::mem::replace(&mut self.table[index], structure)));
         structure
     }

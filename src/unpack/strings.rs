@@ -93,7 +93,7 @@ impl Strings {
             max_slots,
             pushed_out: 0,
             fresh: Vec::new(),
-            seen: vec![0; SEEN],
+            seen: Vec::new(),
             lookups: 0,
             hits: 0,
             resting: 0,
@@ -153,6 +153,9 @@ impl Strings {
                 self.rest = MIN_REST;
             }
             (self.lookups, self.hits) = (0, 0);
+        }
+        if self.seen.is_empty() {
+            self.seen.resize(SEEN, 0);
         }
         let seen = &mut self.seen[hash as usize & (SEEN - 1)];
         if *seen != hash {

@@ -15,6 +15,8 @@ pub const MAX_KEYS: usize = 128;
 const MAX_KEY_BYTES: usize = 255;
 const MAX_NODES: usize = 1 << 13;
 const MAX_BYTES: usize = 1 << 18;
+/// Slots at first: most codecs see a few shapes.
+const MIN_SLOTS: usize = 1 << 9;
 /// A node with this many children stands where keys are data; the root is where shapes part.
 const MAX_CHILDREN: u16 = 64;
 const MAX_ROOT_CHILDREN: u16 = 2048;
@@ -39,7 +41,7 @@ struct Node {
 pub struct Trie {
     nodes: Vec<Node>,
     bytes: Vec<u8>,
-    /// Open addressing by parent and key; twice as many slots as nodes.
+    /// Open addressing by parent and key; at least twice as many slots as nodes.
     slots: Vec<u32>,
     pub generation: i32,
     pub full: bool,
@@ -81,7 +83,7 @@ impl Trie {
         self.bytes.clear();
         self.bytes.extend([0; PADDING]);
         self.slots.clear();
-        self.slots.resize(2 * MAX_NODES, NONE);
+        self.slots.resize(MIN_SLOTS, NONE);
     }
 
     /// Compares the input at `at` with the key of the child that `node` expects next. Returns the
@@ -164,12 +166,10 @@ impl Trie {
         self.bytes.extend(encoded);
         self.bytes.extend([0; PADDING]);
         let hash = hash_of(node ^ self.seed, encoded);
-        let mask = self.slots.len() - 1;
-        let mut slot = hash as usize & mask;
-        while self.slots[slot] != NONE {
-            slot = (slot + 1) & mask;
+        if 2 * (self.nodes.len() + 1) > self.slots.len() {
+            self.grow();
         }
-        self.slots[slot] = child;
+        self.take_slot(child, hash);
         self.nodes.push(Node {
             key_at: key_at as u32,
             key_len: encoded.len() as u32,
@@ -182,6 +182,24 @@ impl Trie {
         parent.children += 1;
         parent.predicted = child;
         Some(child)
+    }
+
+    fn take_slot(&mut self, child: u32, hash: u32) {
+        let mask = self.slots.len() - 1;
+        let mut slot = hash as usize & mask;
+        while self.slots[slot] != NONE {
+            slot = (slot + 1) & mask;
+        }
+        self.slots[slot] = child;
+    }
+
+    fn grow(&mut self) {
+        let slots = 2 * self.slots.len();
+        self.slots.clear();
+        self.slots.resize(slots, NONE);
+        for node in 1..self.nodes.len() {
+            self.take_slot(node as u32, self.nodes[node].hash);
+        }
     }
 
     fn encoded_key(&self, node: u32) -> &[u8] {

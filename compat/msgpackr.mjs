@@ -1,0 +1,32 @@
+// The same module for `import`: one instance, whichever way it is loaded.
+
+import msgpackr from './msgpackr.js';
+
+export default msgpackr;
+
+export const {
+  ALWAYS,
+  addExtension,
+  C1,
+  clearSource,
+  DECIMAL_FIT,
+  DECIMAL_ROUND,
+  Decoder,
+  decode,
+  Encoder,
+  encode,
+  FLOAT32_OPTIONS,
+  isNativeAccelerationEnabled,
+  mapsAsObjects,
+  NEVER,
+  Packr,
+  pack,
+  RESERVE_START_SPACE,
+  RESET_BUFFER_MODE,
+  REUSE_BUFFER_MODE,
+  roundFloat32,
+  Unpackr,
+  unpack,
+  unpackMultiple,
+  useRecords,
+} = msgpackr;
