@@ -132,7 +132,6 @@ impl Encoder {
     }
 
     /// Encodes one piece of tape.
-    #[inline(never)]
     pub fn run(
         &mut self,
         words: &[i32],
@@ -140,19 +139,30 @@ impl Encoder {
         text: &mut Text,
         refs: &mut impl Refs,
     ) -> Result<(), Fault> {
-        let mut frame = self.frame;
         // Without an option that changes the wire, the code for those that do is not there.
-        let result = if self.options & !OPT_FLOAT32 == 0 {
-            self.run_from::<false>(&mut frame, words, shapes, text, refs)
+        if self.options & !OPT_FLOAT32 == 0 {
+            self.run_with::<false>(words, shapes, text, refs)?;
         } else {
-            self.run_from::<true>(&mut frame, words, shapes, text, refs)
-        };
-        self.frame = frame;
-        result?;
+            self.run_with::<true>(words, shapes, text, refs)?;
+        }
         if self.done() && self.next_id > 0 {
             self.insert_ids();
         }
         Ok(())
+    }
+
+    #[inline(never)]
+    fn run_with<const OPTIONS: bool>(
+        &mut self,
+        words: &[i32],
+        shapes: &Shapes,
+        text: &mut Text,
+        refs: &mut impl Refs,
+    ) -> Result<(), Fault> {
+        let mut frame = self.frame;
+        let result = self.run_from::<OPTIONS>(&mut frame, words, shapes, text, refs);
+        self.frame = frame;
+        result
     }
 
     #[inline(always)]
@@ -398,95 +408,11 @@ impl Encoder {
                     unsafe { put_timestamp(seconds as i64, nanoseconds as u32, &mut self.out) };
                 }
                 P_RARE => {
-                    // The value behind a mark may be in the next piece; it has no argument.
-                    let argument = if payload == PR_MARK {
-                        0
-                    } else if let Some(&argument) = words.get(i) {
-                        i += 1;
-                        argument
-                    } else {
-                        fail!(internal())
-                    };
-                    macro_rules! prefix {
-                        () => {{
-                            if self.max_depth >= self.max_stack {
-                                fail!(Fault::at(FAULT_DEPTH, 0));
-                            }
-                            self.max_depth += 1;
-                            f.left -= 1;
-                            self.stack.push(f);
-                            f = Frame { left: 1, end_key: PREFIX, skipped: 1, ..ROOT };
-                            continue;
-                        }};
-                    }
-                    match payload {
-                        PR_TAG => {
-                            // SAFETY: SCALAR_ROOM was reserved.
-                            unsafe { self.out.put_bytes([wire::FIXEXT1, argument as u8, 0]) };
-                            prefix!();
-                        }
-                        PR_MARK => {
-                            self.marks.push(self.out.pos);
-                            self.ids.push(0);
-                            prefix!();
-                        }
-                        PR_REF => {
-                            let Some(id) = self.ids.get_mut(argument as usize) else {
-                                fail!(internal())
-                            };
-                            if *id == 0 {
-                                self.next_id += 1;
-                                *id = self.next_id;
-                            }
-                            // SAFETY: SCALAR_ROOM was reserved.
-                            unsafe { self.out.put_bytes(id_ext(EXT_POINTER, *id)) };
-                        }
-                        PR_RECORD => {
-                            let n = argument as u32;
-                            if self.records.put_unnamed(n, &mut self.out) == Form::Record {
-                                let at = self.out.pos;
-                                open!(2 * n, NAMES, at);
-                            } else {
-                                fail!(internal());
-                            }
-                        }
-                        PR_OBJECT => {
-                            let at = self.out.pos;
-                            let pairs = argument as u32;
-                            // SAFETY: SCALAR_ROOM was reserved.
-                            unsafe { put_object_header::<OPTIONS>(pairs, options, &mut self.out) };
-                            open!(2 * pairs, MAP, at);
-                        }
-                        PR_SHAPED_MAP => {
-                            let Some(&shape) = shapes.shapes.get(argument as usize) else {
-                                fail!(internal())
-                            };
-                            let at = self.out.pos;
-                            // SAFETY: SCALAR_ROOM was reserved.
-                            unsafe { put_map_header(shape.keys, &mut self.out) };
-                            open!(shape.keys, shape.first_key + shape.keys, at);
-                        }
-                        PR_BIGINT => {
-                            let (negative, magnitude) = check!(refs.bigint(argument as u32));
-                            put_bigint(negative, &magnitude, &mut self.out);
-                        }
-                        PR_TYPED => {
-                            let (Some(&index), Some(len)) = (words.get(i), length_at(words, i + 1))
-                            else {
-                                fail!(internal())
-                            };
-                            i += 3;
-                            let Ok(payload_len) = u32::try_from(len + 1) else {
-                                fail!(Fault::at(FAULT_TOO_LARGE, 0))
-                            };
-                            // SAFETY: SCALAR_ROOM was reserved.
-                            unsafe {
-                                put_long_ext_header(EXT_TYPED as i8, payload_len, &mut self.out);
-                                self.out.put(argument as u8);
-                            }
-                            check!(self.put_ref(index as u32, len, refs));
-                        }
-                        _ => fail!(internal()),
+                    let (frame, at, opened) =
+                        check!(self.run_rare::<OPTIONS>(f, payload, words, i, shapes, refs));
+                    (f, i) = (frame, at);
+                    if opened {
+                        continue;
                     }
                 }
                 _ => fail!(internal()),
@@ -508,6 +434,116 @@ impl Encoder {
         }
         *frame = f;
         Ok(())
+    }
+
+    /// The kinds of words that few messages have: what is written, where the next word is, and
+    /// whether the frame is a new one, whose first value comes next.
+    #[inline(never)]
+    fn run_rare<const OPTIONS: bool>(
+        &mut self,
+        f: Frame,
+        kind: i32,
+        words: &[i32],
+        mut at: usize,
+        shapes: &Shapes,
+        refs: &mut impl Refs,
+    ) -> Result<(Frame, usize, bool), Fault> {
+        let internal = || Fault::at(FAULT_INTERNAL, 0);
+        if kind == PR_MARK {
+            // The value behind it may be in the next piece.
+            self.marks.push(self.out.pos);
+            self.ids.push(0);
+            return Ok((self.open_prefix(f)?, at, true));
+        }
+        let argument = *words.get(at).ok_or_else(internal)?;
+        at += 1;
+        let start = self.out.pos;
+        match kind {
+            PR_TAG => {
+                // SAFETY: SCALAR_ROOM was reserved.
+                unsafe { self.out.put_bytes([wire::FIXEXT1, argument as u8, 0]) };
+                return Ok((self.open_prefix(f)?, at, true));
+            }
+            PR_REF => {
+                let id = self.ids.get_mut(argument as usize).ok_or_else(internal)?;
+                if *id == 0 {
+                    self.next_id += 1;
+                    *id = self.next_id;
+                }
+                // SAFETY: SCALAR_ROOM was reserved.
+                unsafe { self.out.put_bytes(id_ext(EXT_POINTER, *id)) };
+            }
+            PR_RECORD => {
+                let n = argument as u32;
+                if self.records.put_unnamed(n, &mut self.out) != Form::Record {
+                    return Err(internal());
+                }
+                let names_at = self.out.pos;
+                return self.open(f, 2 * n, NAMES, names_at, at);
+            }
+            PR_OBJECT => {
+                let pairs = argument as u32;
+                // SAFETY: SCALAR_ROOM was reserved.
+                unsafe { put_object_header::<OPTIONS>(pairs, self.options, &mut self.out) };
+                return self.open(f, 2 * pairs, MAP, start, at);
+            }
+            PR_SHAPED_MAP => {
+                let shape = *shapes.shapes.get(argument as usize).ok_or_else(internal)?;
+                // SAFETY: SCALAR_ROOM was reserved.
+                unsafe { put_map_header(shape.keys, &mut self.out) };
+                return self.open(f, shape.keys, shape.first_key + shape.keys, start, at);
+            }
+            PR_BIGINT => {
+                let (negative, magnitude) = refs.bigint(argument as u32)?;
+                put_bigint(negative, &magnitude, &mut self.out);
+            }
+            PR_TYPED => {
+                let index = *words.get(at).ok_or_else(internal)?;
+                let len = length_at(words, at + 1).ok_or_else(internal)?;
+                at += 3;
+                let payload_len =
+                    u32::try_from(len + 1).map_err(|_| Fault::at(FAULT_TOO_LARGE, 0))?;
+                // SAFETY: SCALAR_ROOM was reserved.
+                unsafe {
+                    put_long_ext_header(EXT_TYPED as i8, payload_len, &mut self.out);
+                    self.out.put(argument as u8);
+                }
+                self.put_ref(index as u32, len, refs)?;
+            }
+            _ => return Err(internal()),
+        }
+        Ok((f, at, false))
+    }
+
+    /// A frame for the one value that what was written belongs to.
+    fn open_prefix(&mut self, mut f: Frame) -> Result<Frame, Fault> {
+        if self.max_depth >= self.max_stack {
+            return Err(Fault::at(FAULT_DEPTH, 0));
+        }
+        self.max_depth += 1;
+        f.left -= 1;
+        self.stack.push(f);
+        Ok(Frame { left: 1, end_key: PREFIX, skipped: 1, ..ROOT })
+    }
+
+    /// A frame for `n` values, or none where there are none.
+    fn open(
+        &mut self,
+        mut f: Frame,
+        n: u32,
+        end_key: u32,
+        header_at: usize,
+        at: usize,
+    ) -> Result<(Frame, usize, bool), Fault> {
+        if self.stack.len() >= self.max_depth {
+            return Err(Fault::at(FAULT_DEPTH, 0));
+        }
+        if n == 0 {
+            return Ok((f, at, false));
+        }
+        f.left -= 1;
+        self.stack.push(f);
+        Ok((Frame { left: n, total: n, end_key, skipped: 0, header_at, key_at: 0 }, at, true))
     }
 
     /// Writes a run of numbers, whose word is `word`, from the words at `at`; returns where it ends.
@@ -595,7 +631,11 @@ impl Encoder {
         };
         let (len, surplus) = (header_len(n), header_len(total) - header_len(n));
         self.out.remove(at, surplus);
-        self.marks.iter_mut().rev().take_while(|mark| **mark > at).for_each(|mark| *mark -= surplus);
+        self.marks
+            .iter_mut()
+            .rev()
+            .take_while(|mark| **mark > at)
+            .for_each(|mark| *mark -= surplus);
         match len {
             1 => self.out.patch(at, &[wire::FIXMAP | n as u8]),
             3 => {

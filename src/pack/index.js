@@ -88,9 +88,17 @@ function createPacker(binding, careful, features) {
   }
 
   function result(length) {
+    if (slab === small && length <= SMALL_RESULT && T[STATUS] === STATUS_IN_SLAB) {
+      return small.slice(length);
+    }
+    return largerResult(length);
+  }
+
+  /** Apart, so that V8 has room to make the packing of a small message one piece of code. */
+  function largerResult(length) {
     if (T[STATUS] === STATUS_IN_SLAB) {
       if (slab === small) {
-        if (length > SMALL_RESULT) slab = large;
+        slab = large;
         return small.slice(length);
       }
       if (length > SMALL_RESULT) return large.slice(length);

@@ -110,7 +110,10 @@ impl Records {
         let before = self.shared_before.min(self.shared.len());
         for (_, names) in self.shared.drain(before..) {
             if let Some(index) = self.by_names.remove(&names) {
-                self.indexes.iter_mut().filter(|each| **each == index).for_each(|each| *each = NONE);
+                self.indexes
+                    .iter_mut()
+                    .filter(|each| **each == index)
+                    .for_each(|each| *each = NONE);
             }
         }
     }

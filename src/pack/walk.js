@@ -101,7 +101,8 @@ function createWalker(binding, careful, features) {
   /** Objects of this message that may come again, by the order of their marks. */
   let identity = null;
   /** Whether an array may be more than its elements: an extension's, or one that comes again. */
-  let arraysAreSpecial = features.structuredClone || extensions.hasArrays;
+  const clones = features.structuredClone;
+  let arraysAreSpecial = clones || extensions.hasArrays;
   /** What objects with a given prototype are: one of the walkers below. */
   let kinds = new WeakMap();
 
@@ -115,7 +116,7 @@ function createWalker(binding, careful, features) {
   /** An extension was added: what is known of classes may be wrong now. */
   function extend() {
     kinds = new WeakMap();
-    arraysAreSpecial = features.structuredClone || extensions.hasArrays;
+    arraysAreSpecial = clones || extensions.hasArrays;
     shapes.full = true;
   }
 
@@ -256,7 +257,10 @@ function createWalker(binding, careful, features) {
   }
 
   /** undefined, a function or a symbol. */
-  function missing(x, p, hole) {
+  function missing(x, p, hole, room, site) {
+    if (quirks !== null && typeof x === 'function' && quirks.writeFunction) {
+      return written(x, p, room, hole, site);
+    }
     if (quirks !== null && typeof x === 'symbol') {
       fail('ERR_MSGPACK_UNSUPPORTED_TYPE', `Cannot pack ${describe(x)}`, p);
     }
@@ -298,13 +302,12 @@ function createWalker(binding, careful, features) {
         return p + 1;
       case 'bigint':
         return bigint(x, p);
-      case 'function':
-        return quirks?.writeFunction ? written(x, p, room, hole, site) : missing(x, p, hole);
       default:
-        return missing(x, p, hole);
+        return missing(x, p, hole, room, site);
     }
   }
 
+  /** What the user's function makes of a function. */
   function written(f, p, room, hole, site) {
     const x = quirks.writeFunction(f);
     if (typeof x === 'function') {
@@ -1192,17 +1195,21 @@ function createWalker(binding, careful, features) {
     T[MAX_DEPTH] = maxDepth;
     T[DEEP_ROOM] = Math.max(0, maxDepth - RECURSION);
     undefinedMode = mode;
-    identity = features.structuredClone ? new Map() : null;
+    if (clones || shapes.full) renew();
+    const p = value(x, HEADER_WORDS, maxDepth, AT_ROOT, rootSite);
+    encode(p, !isFlushed);
+    const status = T[STATUS];
+    if (clones) identity = null;
+    if (status === STATUS_IN_SLAB) refs = null;
+    else if (status !== STATUS_OK) throw fault();
+  }
+
+  function renew() {
+    if (clones) identity = new Map();
     if (shapes.full) {
       shapes.clear();
       rootSite = new Site(other);
     }
-    const p = value(x, HEADER_WORDS, maxDepth, AT_ROOT, rootSite);
-    encode(p, !isFlushed);
-    const status = T[STATUS];
-    identity = null;
-    if (status === STATUS_IN_SLAB) refs = null;
-    else if (status !== STATUS_OK) throw fault();
   }
 
   function references() {

@@ -192,7 +192,11 @@ unsafe extern "C" fn shape_keys(env: napi_env, info: napi_callback_info) -> napi
 
 /// `setExtKind(type, kind)`: what an ext type (0 to 255) means from now on.
 unsafe extern "C" fn set_ext_kind(env: napi_env, info: napi_callback_info) -> napi_value {
-    fn body(shared: &Shared, env: napi_env, [ext_type, kind]: [napi_value; 2]) -> Result<napi_value> {
+    fn body(
+        shared: &Shared,
+        env: napi_env,
+        [ext_type, kind]: [napi_value; 2],
+    ) -> Result<napi_value> {
         let (ext_type, kind) = (integer(env, ext_type)?, integer(env, kind)?);
         borrow(shared)?.parser.set_ext_kind(ext_type as u8, kind as i32);
         Ok(null_mut())

@@ -475,10 +475,7 @@ impl Parser {
                         let len = run.length(at, 1 << (byte - wire::BIN8))?;
                         run.bytes(at, len)?
                     }
-                    wire::EXT8
-                    | wire::EXT16
-                    | wire::EXT32
-                    | wire::FIXEXT1..=wire::FIXEXT16 => {
+                    wire::EXT8 | wire::EXT16 | wire::EXT32 | wire::FIXEXT1..=wire::FIXEXT16 => {
                         let len = match byte {
                             wire::FIXEXT1.. => 1 << (byte - wire::FIXEXT1),
                             _ => run.length(at, 1 << (byte - wire::EXT8))?,
@@ -751,7 +748,8 @@ impl Parser {
         run.check_claim(at, owed + 1)?;
         self.stack.push(*f);
         // What is pointed at is built with a stack of its own, which knows it before it is complete.
-        self.deepest = if kind == RARE_ID { ALWAYS_DEEP } else { self.deepest.max(self.stack.len()) };
+        self.deepest =
+            if kind == RARE_ID { ALWAYS_DEEP } else { self.deepest.max(self.stack.len()) };
         *f = Frame {
             left: 0,
             slot: block as u32,
@@ -1230,8 +1228,10 @@ impl<'a, S> Run<'a, S> {
         self.reads_bundles = false;
         let mut string = |from: usize| {
             self.pos = from;
-            let is_string = matches!(self.input.get(from),
-                Some(wire::FIXSTR..=0xbf | &(wire::STR8 | wire::STR16 | wire::STR32)));
+            let is_string = matches!(
+                self.input.get(from),
+                Some(wire::FIXSTR..=0xbf | &(wire::STR8 | wire::STR16 | wire::STR32))
+            );
             match self.input.get(from) {
                 None => Err(self.truncated(at)),
                 Some(_) if !is_string => Err(Fault::at(FAULT_EXTENSION, at).into()),

@@ -103,8 +103,8 @@ impl Structures {
             for (index, structure) in self.replaced.drain(mark..).rev() {
                 self.table[index] = structure;
             }
-            self.wide = self.wide
-                && (self.shared_are_wide || self.table.iter().any(|each| each.wide));
+            self.wide =
+                self.wide && (self.shared_are_wide || self.table.iter().any(|each| each.wide));
         }
     }
 
@@ -126,7 +126,9 @@ impl Structures {
     #[inline(always)]
     pub fn id(&self, low: u8) -> Id {
         let low = usize::from(low);
-        if low >= NARROW && self.wide && self.table.get(low).is_none_or(|each| !each.defined || each.wide)
+        if low >= NARROW
+            && self.wide
+            && self.table.get(low).is_none_or(|each| !each.defined || each.wide)
         {
             return Id::Wide(low);
         }

@@ -6,7 +6,7 @@
 //! values come again, they are not even looked up.
 
 /// Ids at first; JavaScript holds a string of up to [`MAX_BYTES`] for each.
-const MIN_SLOTS: usize = 1 << 11;
+const MIN_SLOTS: usize = 1 << 8;
 /// Ids at most. A key that is known saves so much that a search outside the second-level cache is
 /// worth it, a value does not.
 pub const MAX_KEY_SLOTS: usize = 1 << 15;
@@ -74,8 +74,8 @@ pub enum Known {
 pub struct Strings {
     slots: Vec<Slot>,
     max_slots: usize,
-    /// Strings that lost their place to others since the last growth.
-    pushed_out: usize,
+    /// Strings that found a place since the last growth, others' included.
+    crowding: usize,
     /// Ids given out by the message being parsed.
     fresh: Vec<u32>,
     seen: Vec<u32>,
@@ -91,7 +91,7 @@ impl Strings {
         Strings {
             slots: Vec::new(),
             max_slots,
-            pushed_out: 0,
+            crowding: 0,
             fresh: Vec::new(),
             seen: Vec::new(),
             lookups: 0,
@@ -196,10 +196,9 @@ impl Strings {
 
     fn insert(&mut self, string: &[u8], hash: u32, free: Option<usize>) -> u32 {
         let mask = self.slots.len() - 1;
-        let id = free.unwrap_or_else(|| {
-            self.pushed_out += 1;
-            (hash as usize + (hash >> 16) as usize % PROBES) & mask
-        });
+        // Half full, or half of it lost to others: it is too small.
+        self.crowding += 1;
+        let id = free.unwrap_or_else(|| (hash as usize + (hash >> 16) as usize % PROBES) & mask);
         let mut slot = Slot { hash, len: string.len() as u8, ..EMPTY };
         slot.bytes[..string.len()].copy_from_slice(string);
         self.slots[id] = slot;
@@ -211,8 +210,8 @@ impl Strings {
     pub fn start(&mut self) {
         self.fresh.clear();
         let slots = self.slots.len();
-        if slots < self.max_slots && (slots == 0 || self.pushed_out > slots / 2) {
-            self.pushed_out = 0;
+        if slots < self.max_slots && (slots == 0 || self.crowding > slots / 2) {
+            self.crowding = 0;
             self.slots.clear();
             self.slots.resize((2 * slots).max(MIN_SLOTS), EMPTY);
         }
