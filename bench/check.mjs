@@ -1,9 +1,6 @@
 // Results come before times: a codec that loses data is not fast.
 
-import { codecs } from './contenders.mjs';
 import { difference } from './difference.mjs';
-
-const [ours] = codecs;
 
 /** What is wrong with the value that `unpack` makes of bytes, or null. */
 function problem(value, unpack, bytes) {
@@ -28,6 +25,7 @@ function packedBy(pack, value) {
  * must be able to exchange with it both ways, or it is a failure of ours.
  */
 export function check(values, contenders) {
+  const ours = contenders.find(({ kind }) => kind === 'ours');
   const failures = new Map();
   const notSupported = {};
   // The first of each kind: what is wrong in one value is mostly wrong in the rest.
@@ -38,18 +36,25 @@ export function check(values, contenders) {
     exchange('unpack of what we packed', problem(value, ours.unpack, packed[index]));
   }
   for (const other of contenders.filter(({ kind }) => kind !== 'ours')) {
+    const packedByOther = values.map((value) => packedBy(other.pack, value));
+    // Made when all is packed, since only then all structures are known.
+    const [ourReader, otherReader] = [ours, other].map(
+      (one) => one.readerOfOthers?.() ?? one.unpack,
+    );
     for (const [index, value] of values.entries()) {
       const mine = packed[index];
-      const theirs = packedBy(other.pack, value);
+      const theirs = packedByOther[index];
       const alone = problem(value, other.unpack, theirs);
-      if (alone) {
+      if (alone && !other.isOurs) {
         notSupported[other.name] = alone;
         break;
       }
+      exchange(other.name, alone);
+      if (other.isSame && !mine?.equals(theirs)) exchange(other.name, 'packed other bytes');
       // The same bytes both ways leave nothing to exchange, and large values are slow to compare.
-      if (other.kind !== 'peer' || mine?.equals(theirs)) continue;
-      exchange(`${other.name} reads what we packed`, problem(value, other.unpack, mine));
-      exchange(`unpack of what ${other.name} packed`, problem(value, ours.unpack, theirs));
+      if (other.kind !== 'peer' || (mine?.equals(theirs) && !other.readerOfOthers)) continue;
+      exchange(`${other.name} reads what we packed`, problem(value, otherReader, mine));
+      exchange(`unpack of what ${other.name} packed`, problem(value, ourReader, theirs));
     }
   }
   return { failures: [...failures].map((pair) => pair.join(': ')), notSupported };

@@ -16,6 +16,10 @@ function below(expected, actual) {
     return `: ${describe(expected)} became ${describe(actual)}`;
   }
   if (ArrayBuffer.isView(expected)) {
+    // A Buffer may come back as a Uint8Array; what is neither keeps its type.
+    if (!(expected instanceof Uint8Array) && expected.constructor !== actual.constructor) {
+      return `: it is no ${expected.constructor.name}`;
+    }
     const same = ArrayBuffer.isView(actual) && bytesOf(expected).equals(bytesOf(actual));
     return same ? null : ': its bytes differ';
   }
@@ -30,6 +34,11 @@ function below(expected, actual) {
     }
     return null;
   }
+  const special = OF_TYPES.find(({ type }) => expected instanceof type);
+  if (special) {
+    const { type } = special;
+    return actual instanceof type ? special.below(expected, actual) : `: it is no ${type.name}`;
+  }
   const keys = Object.keys(expected);
   const count = Object.keys(actual).length;
   if (Array.isArray(actual) || keys.length !== count)
@@ -41,6 +50,25 @@ function below(expected, actual) {
   }
   return null;
 }
+
+const belowEntries = (expected, actual) => {
+  if (expected.size !== actual.size) return `: ${expected.size} entries became ${actual.size}`;
+  return below([...expected], [...actual]);
+};
+
+// What the groups about Packr have, in the order of entries too, which the wire keeps.
+const OF_TYPES = [
+  { type: Map, below: belowEntries },
+  { type: Set, below: belowEntries },
+  { type: Date, below: (expected, actual) => below(expected.getTime(), actual.getTime()) },
+  {
+    type: Error,
+    below(expected, actual) {
+      const partsOf = ({ name, message, cause }) => [name, message, cause];
+      return below(partsOf(expected), partsOf(actual));
+    },
+  },
+];
 
 function describe(value) {
   if (typeof value === 'bigint') return `${value}n`;

@@ -38,7 +38,7 @@ function collect(contender) {
   globalThis.gc(contender.perCall < LONG_CALL_MS ? { type: 'minor' } : { type: 'major' });
 }
 
-function shuffle(list) {
+export function shuffle(list) {
   const order = [...list];
   for (let index = order.length - 1; index > 0; index -= 1) {
     const other = Math.floor(Math.random() * (index + 1));
@@ -52,6 +52,12 @@ function quantile(sorted, part) {
   const low = Math.floor(at);
   const high = Math.ceil(at);
   return sorted[low] + (sorted[high] - sorted[low]) * (at - low);
+}
+
+export function quantiles(samples) {
+  const sorted = [...samples].sort((one, other) => one - other);
+  const [p10, ns, p90] = [0.1, 0.5, 0.9].map((part) => quantile(sorted, part));
+  return { ns, p10, p90 };
 }
 
 /**
@@ -83,8 +89,6 @@ export function interleave(contenders, pace) {
     }
   }
   return field.map(({ name, kind, calls, samples }) => {
-    const sorted = samples.sort((one, other) => one - other);
-    const [p10, ns, p90] = [0.1, 0.5, 0.9].map((part) => quantile(sorted, part));
-    return { name, kind, ns, p10, p90, rounds: sorted.length, calls };
+    return { name, kind, ...quantiles(samples), rounds: samples.length, calls };
   });
 }

@@ -6,12 +6,19 @@ const fastest = (contenders) =>
 
 export const ofKind = (contenders, kind) => fastest(contenders.filter((one) => one.kind === kind));
 
-/** Of one direction of one workload; what was not measured is undefined. */
+/**
+ * Of one direction of one workload; what was not measured is undefined. Beside the plain functions
+ * (in the group `instance`, they are ours) `instance` and `options` are what those of an instance
+ * cost: above 1, the instance is slower.
+ */
 export function ratios(contenders) {
   const ours = ofKind(contenders, 'ours');
   const peer = ofKind(contenders, 'peer');
   const over = (other) => ours && other && other.ns / ours.ns;
   return {
+    maps: over(ofKind(contenders, 'maps')),
+    instance: over(ofKind(contenders, 'instance')),
+    options: over(ofKind(contenders, 'options')),
     json: over(ofKind(contenders, 'json')),
     buffer: over(ofKind(contenders, 'json-buffer')),
     v8: over(ofKind(contenders, 'v8')),
@@ -25,12 +32,15 @@ export function geometricMean(numbers) {
   return Math.exp(known.reduce((sum, number) => sum + Math.log(number), 0) / known.length);
 }
 
-/** The geometric means over the workloads that count, each with the ratios they come from. */
-export function means({ workloads }, direction) {
-  const counted = workloads.filter((workload) => workload.inMean && workload[direction].length > 0);
+/** The geometric means of the ratios over those workloads of a group that count. */
+export function means({ workloads }, direction, group = 'table') {
+  const counted = workloads.filter(
+    (workload) => workload.group === group && workload.inMean && workload[direction].length > 0,
+  );
   const all = counted.map((workload) => ratios(workload[direction]));
   const mean = (name) => geometricMean(all.map((one) => one[name]));
-  return { json: mean('json'), buffer: mean('buffer'), v8: mean('v8'), peer: mean('peer') };
+  const names = ['json', 'buffer', 'v8', 'peer', 'maps', 'instance', 'options'];
+  return Object.fromEntries(names.map((name) => [name, mean(name)]));
 }
 
 export const nsPerByte = (contenders) => {

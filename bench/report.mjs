@@ -19,6 +19,7 @@ export function printEnvironment(environment) {
     'other over that of msgpack-rs: above 1, msgpack-rs is faster. All codecs unpack the',
   );
   console.log('same bytes. JSON makes and reads a string; "a Buffer" adds what a socket needs.');
+  console.log('Of records and more types, each codec unpacks what it packed itself.');
 }
 
 function timeCell(contender) {
@@ -27,9 +28,18 @@ function timeCell(contender) {
   return `${duration(contender.ns).padStart(8)} ${spread.padEnd(23)}`;
 }
 
-const sentence = (direction, found) =>
-  `${direction}: ${ratio(found.json)} × JSON, ${ratio(found.buffer)} × JSON with a Buffer, ` +
+const toPeers = (found) =>
+  `${ratio(found.json)} × JSON, ${ratio(found.buffer)} × JSON with a Buffer, ` +
   `${ratio(found.peer)} × ${found.peerName ?? 'no peer'}`;
+
+const SENTENCES = {
+  table: toPeers,
+  growth: toPeers,
+  records: ({ peer, maps }) => `${ratio(peer)} × msgpackr, ${ratio(maps)} × maps`,
+  'more-types': ({ peer, v8 }) => `${ratio(peer)} × msgpackr, ${ratio(v8)} × v8.serialize`,
+  instance: (found) =>
+    `an instance takes ${ratio(found.instance)}, one with options ${ratio(found.options)} of the time`,
+};
 
 export function printWorkload(workload) {
   console.log(`\n${workload.name}: ${workload.title}`);
@@ -45,7 +55,7 @@ export function printWorkload(workload) {
     console.log(`  ${name.padEnd(18)}${timeCell(packed)}${timeCell(unpacked)}${bytes}`);
   }
   for (const direction of DIRECTIONS) {
-    console.log(`  ${sentence(direction, ratios(workload[direction]))}`);
+    console.log(`  ${direction}: ${SENTENCES[workload.group](ratios(workload[direction]))}`);
   }
 }
 
@@ -97,6 +107,64 @@ function printGrowth(growth) {
   }
 }
 
+/** The groups about Packr: what the columns are, each a name and a ratio. */
+const PACKR_GROUPS = [
+  {
+    group: 'records',
+    title: 'Packr with records, above 1 msgpack-rs is faster',
+    columns: [
+      ['msgpackr', 'peer'],
+      ['maps', 'maps'],
+    ],
+  },
+  {
+    group: 'more-types',
+    title: 'Packr with more types, above 1 msgpack-rs is faster',
+    columns: [
+      ['msgpackr', 'peer'],
+      ['v8', 'v8'],
+    ],
+  },
+  {
+    group: 'instance',
+    title: 'What an instance takes of the time of pack and unpack, above 1 it is slower',
+    columns: [
+      ['Packr()', 'instance'],
+      ['options', 'options'],
+    ],
+  },
+];
+
+function printPackr(results, workloads) {
+  for (const { group, title, columns } of PACKR_GROUPS) {
+    const rows = workloads.filter((workload) => workload.group === group);
+    if (rows.length === 0) continue;
+    const cells = (ratiosOf) =>
+      DIRECTIONS.flatMap((direction) => columns.map(([, of]) => ratio(ratiosOf(direction)[of])));
+    console.log(`\n${title}`);
+    row(
+      '',
+      DIRECTIONS.flatMap((direction) => columns.map(() => direction)),
+    );
+    row(
+      '',
+      DIRECTIONS.flatMap(() => columns.map(([name]) => name)),
+    );
+    for (const workload of rows) {
+      const name = workload.inMean ? workload.title : `${workload.title} *`;
+      row(
+        name.slice(0, 33),
+        cells((direction) => ratios(workload[direction])),
+      );
+    }
+    row(
+      'geometric mean',
+      cells((direction) => means(results, direction, group)),
+    );
+    if (rows.some(({ inMean }) => !inMean)) console.log('* not in the mean');
+  }
+}
+
 export function printMemory({ peak, retention, flat }) {
   console.log('\nPeak memory of one call, beyond what was there before it');
   for (const { title, direction, codec, output, died, ...one } of peak) {
@@ -120,5 +188,6 @@ export function printSummary(results) {
   const growth = right.filter(({ group }) => group === 'growth');
   if (table.length > 0) printRatios(results, table);
   if (growth.length > 0) printGrowth(growth);
+  printPackr(results, right);
   printHistoric(right);
 }

@@ -2,7 +2,8 @@
 //
 //   npm run bench                      everything; writes bench/results/<major>.json and .svg
 //   npm run bench -- --quick           every result checked, times only glanced at
-//   npm run bench -- --only NAME,...   these workloads or groups (table, growth, memory)
+//   npm run bench -- --only NAME,...   these workloads or groups (table, growth, records, more-types,
+//                                      instance, memory)
 //   npm run bench -- --json FILE       write the results there, and the chart next to them
 //   npm run bench -- --node PATH       measure on another Node.js
 //   npm run bench -- --targets         and print what is promised next to what was measured
@@ -13,6 +14,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { installIfMissing } from './install.mjs';
 import { measureMemory } from './memory.mjs';
+import { geometricMean } from './ratios.mjs';
 import { printEnvironment, printMemory, printSummary, printWorkload } from './report.mjs';
 import { runChild } from './spawn.mjs';
 import { printTargets } from './targets.mjs';
@@ -45,15 +47,35 @@ if (unknown) {
 }
 const isWanted = (...names) => !wanted || names.some((name) => wanted.includes(name));
 
+/** The contenders of several processes, each with the mean of its times. */
+function together(answers) {
+  const of = (name) => answers.map(({ contenders }) => contenders.find((one) => one.name === name));
+  return answers[0].contenders.map((contender) => {
+    const mean = (part) => geometricMean(of(contender.name).map((one) => one[part]));
+    const rounds = contender.rounds * answers.length;
+    return { ...contender, ns: mean('ns'), p10: mean('p10'), p90: mean('p90'), rounds };
+  });
+}
+
+function time({ name, processes = 1 }, task) {
+  const answers = [];
+  for (let turn = 0; turn < (quick ? 1 : processes); turn += 1) {
+    const all = { workload: name, quick, pace: quick ? QUICK : FULL, turn, ...task };
+    const answer = runChild(node, 'time', all, ROOMY);
+    if (answer.died || answer.failures.length > 0) return answer;
+    answers.push(answer);
+  }
+  return { ...answers[0], contenders: together(answers) };
+}
+
 function measure(workload) {
-  const task = { workload: workload.name, quick, pace: quick ? QUICK : FULL };
   // Packing comes first and checks both directions; unpacking needs only to know who is out.
-  const pack = runChild(node, 'time', { ...task, direction: 'pack' }, ROOMY);
+  const pack = time(workload, { direction: 'pack' });
   const checked = { failures: pack.failures ?? [], notSupported: pack.notSupported ?? {} };
   const unpack =
     pack.died || checked.failures.length > 0
       ? {}
-      : runChild(node, 'time', { ...task, direction: 'unpack', checked }, ROOMY);
+      : time(workload, { direction: 'unpack', checked });
   const { name, title, quickTitle, group, inMean } = workload;
   return {
     name,

@@ -24,7 +24,7 @@ const atMost = (what, want, got, show = ratio) => ({
   what,
   want: `≤ ${show(want)}`,
   got: got === undefined ? '–' : show(got),
-  ok: got === undefined ? undefined : got <= want,
+  ok: got === undefined || Number.isNaN(got) ? undefined : got <= want,
 });
 
 /** One row for the lowest, and one for each other workload that falls short as well. */
@@ -75,6 +75,31 @@ function memoryRows({ peak, retention, flat }) {
   ];
 }
 
+const BESIDE_MSGPACKR = [
+  { group: 'records', what: 'records', pack: 2, unpack: 1.2 },
+  { group: 'more-types', what: 'more types', pack: 1.5, unpack: 1.2 },
+];
+const INSTANCES = { instance: 'new Packr()', options: 'a Packr with options' };
+const MOST_OF_AN_INSTANCE = 1.05;
+
+function packrRows(results) {
+  const directions = ['pack', 'unpack'];
+  const besideMsgpackr = ({ group, what, ...want }) =>
+    directions.map((direction) => {
+      const { peer } = means(results, direction, group);
+      return atLeast(`${what}: ${direction} against msgpackr, mean`, want[direction], peer);
+    });
+  const instance = ([kind, what]) =>
+    directions.map((direction) => {
+      const got = means(results, direction, 'instance')[kind];
+      return atMost(`${what}: time of ${direction} over the plain`, MOST_OF_AN_INSTANCE, got);
+    });
+  return [
+    ...BESIDE_MSGPACKR.flatMap(besideMsgpackr),
+    ...Object.entries(INSTANCES).flatMap(instance),
+  ];
+}
+
 export function targets(results) {
   const { workloads, memory } = results;
   const table = workloads.filter(({ group }) => group === 'table');
@@ -104,6 +129,7 @@ export function targets(results) {
     atLeast('unpack of the 1 M array against JSON', 1.2, of('array-1m', 'unpack').json),
     atMost('time a byte to pack, 100 MB over 1 MB', 1.5, growth('pack')),
     atMost('time a byte to unpack, 100 MB over 1 MB', 1.5, growth('unpack')),
+    ...packrRows(results),
     ...(memory ? memoryRows(memory) : []),
   ];
 }

@@ -263,9 +263,117 @@ const growth = [
   make: (random) => [records(random, Math.round(bytes / RECORD_BYTES))],
 }));
 
-const inGroup = (group) => (workload) => ({ inMean: group === 'table', ...workload, group });
+// Of the table, what consists of objects that are like one another.
+const RECORD_LIKE = ['event', 'api', 'records', 'users', 'citm', 'twitter', 'unicode'];
+const fromTable = (name) => table.find((workload) => workload.name === name);
 
-export const workloads = [...table.map(inGroup('table')), ...growth.map(inGroup('growth'))];
+const asRecords = RECORD_LIKE.map((name) => ({ ...fromTable(name), name: `records-${name}` }));
+
+const FIELDS = ['name', 'email', 'city', 'language', 'plan', 'theme', 'zone', 'last', 'visits'];
+const ERRORS = [Error, TypeError, RangeError];
+
+function failure(random) {
+  const cause = random.chance(0.3) ? new Error(random.words(3)) : undefined;
+  const options = cause && { cause };
+  return new (random.pick(ERRORS))(random.words(6), options);
+}
+
+const related = (random) => ({
+  title: random.words(4),
+  done: random.chance(0.5),
+  votes: random.int(1000),
+  changed: new Date(1_700_000_000_000 + random.int(2 ** 36)),
+});
+
+const cacheEntry = (random) => ({
+  key: `user:${random.characters(12, '0123456789abcdef')}`,
+  stored: new Date(1_700_000_000_000 + random.int(2 ** 36)),
+  ttl: random.int(86_400),
+  fields: new Map(
+    random
+      .list(random.between(4, 8), () => random.pick(FIELDS))
+      .map((field) => [
+        field,
+        random.pick([() => random.word(), () => random.int(10_000), () => random.chance(0.5)])(),
+      ]),
+  ),
+  scores: new Map(random.list(6, () => [random.characters(10), random.fraction() * 100])),
+  roles: new Set(random.list(random.between(1, 4), () => random.word())),
+  seen: new Set(random.list(12, () => random.int(2 ** 31))),
+  related: new Map(
+    random.list(4, () => [`item:${random.characters(10, '0123456789abcdef')}`, related(random)]),
+  ),
+  failure: random.chance(0.1) ? failure(random) : null,
+});
+
+const series = (random) => ({
+  sensor: random.word(),
+  from: new Date(1_700_000_000_000 + random.int(2 ** 36)),
+  values: Float64Array.from({ length: 200 }, random.fraction),
+  rough: Float32Array.from({ length: 200 }, random.fraction),
+  counts: Uint16Array.from({ length: 100 }, () => random.int(2 ** 16)),
+  marks: Uint8Array.from({ length: 50 }, () => random.int(2)),
+});
+
+const moreTypes = [
+  {
+    name: 'more-types-entry',
+    title: 'cache entry of Maps and Sets, 0.6 KB',
+    make: several(64, cacheEntry),
+  },
+  {
+    name: 'more-types-page',
+    title: 'Map of 30 of those',
+    make: several(
+      8,
+      (random) => new Map(random.list(30, (id) => [`page:${id}`, cacheEntry(random)])),
+    ),
+  },
+  {
+    name: 'more-types-arrays',
+    title: 'four typed arrays, 3 KB',
+    // For information: it is about copying memory, and no message of Maps and Sets is like it.
+    inMean: false,
+    make: several(16, series),
+  },
+];
+
+// Nothing in it that an option for floats or 64-bit integers would change.
+function withoutOptions(value) {
+  if (typeof value === 'number') {
+    if (Number.isInteger(value))
+      return Math.abs(value) < 2 ** 31 ? value : Math.floor(value / 1000);
+    return Math.fround(value) === value ? value + 0.1 : value;
+  }
+  if (Array.isArray(value)) return value.map(withoutOptions);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [key, withoutOptions(item)]),
+  );
+}
+
+const instance = [
+  { ...fromTable('calls-1m'), title: 'one small object', calls: undefined },
+  ...['event', 'api', 'records'].map(fromTable),
+].map(({ make, ...workload }) => ({
+  ...workload,
+  name: `instance-${workload.name}`,
+  // A few per cent are the question, and by more than that two processes differ.
+  processes: 5,
+  rounds: 32,
+  make: (random) => make(random).map(withoutOptions),
+}));
+
+const inGroup = (group) => (workload) => ({ inMean: group !== 'growth', ...workload, group });
+
+export const workloads = [
+  ...table.map(inGroup('table')),
+  ...growth.map(inGroup('growth')),
+  // Two processes differ in what they compile, mostly in codecs whose code is made as they go.
+  ...asRecords.map(inGroup('records')).map((workload) => ({ processes: 3, ...workload })),
+  ...moreTypes.map(inGroup('more-types')).map((workload) => ({ processes: 3, ...workload })),
+  ...instance.map(inGroup('instance')),
+];
 
 export function findWorkload(name) {
   const found = workloads.find((workload) => workload.name === name);
