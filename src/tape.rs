@@ -41,6 +41,9 @@ layout! {
     ROOT = 9;
     /// Pack, out: how many record structures the reader shares by now.
     SHARED = 8;
+    /// Unpack, out, of MODE_STREAM: why no message follows, a `FAULT_…` code whose offset is
+    /// LENGTH_F64, or 0.
+    STOPPED = 8;
     /// Out, a double at this index: bytes of the result, or the offset of a fault.
     LENGTH_F64 = 5;
     /// Unpack, in: where to start. Out: where the value ended. A double at this index.
@@ -112,6 +115,8 @@ layout! {
     /// The rest of a root array of which LENGTH_F64 elements are left (in, and out again).
     MODE_REST_OF_ONE = 3;
     MODE_REST_OF_FROM = 4;
+    /// All messages up to one that is not complete or is damaged: STOPPED says which.
+    MODE_STREAM = 5;
 
     // Tags of the pack tape.
     /// Payload: the integer, 28 bits signed.

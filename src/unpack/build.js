@@ -14,6 +14,7 @@ const { MODE_REST_OF_FROM, MODE_REST_OF_ONE, OFFSET_F64, OPTIONS } = require('..
 const { OPT_MAPS_MAP, RARE_BIGINT, RARE_ID, RARE_INT64, RARE_INT64_TEXT } = require('../tape');
 const { RARE_NEW_STR, RARE_RECORD, RARE_REF, RARE_TAG, RARE_TIMESTAMP } = require('../tape');
 const { RARE_TYPED, RARE_UINT64, RARE_UINT64_TEXT, ROOT, STATUS } = require('../tape');
+const { MODE_STREAM, STOPPED } = require('../tape');
 const { STATUS_GROW, STATUS_MORE, STATUS_OK, STR_LENGTH_BITS, TAG_BITS } = require('../tape');
 const { USED, U_ARRAY, U_BIN, U_CONST, U_DATE, U_EXT, U_INT, U_INTS } = require('../tape');
 const { U_KNOWN_STR, U_LONG_STR, U_MAP, U_NUMBER, U_NUMBERS, U_OBJECT } = require('../tape');
@@ -202,7 +203,7 @@ function createBuilder(binding, features) {
 
   /** A long array or a series of messages: undefined when a later part has a fault. */
   function parts(bytes, mode) {
-    const isSeries = mode === MODE_ALL;
+    const isSeries = mode === MODE_ALL || mode === MODE_STREAM;
     const rest = mode === MODE_ONE ? MODE_REST_OF_ONE : MODE_REST_OF_FROM;
     let q = T[ROOT] >>> TAG_BITS;
     const total = isSeries ? MAX_PREALLOCATED + 1 : T[q] + F[LENGTH_F64];
@@ -739,8 +740,19 @@ function createBuilder(binding, features) {
   }
 
   const status = () => T[STATUS];
+  /** Why the message behind the last one of a stream is not there: a fault, or 0. */
+  const stopped = () => T[STOPPED];
 
-  return { build, end, faultOffset, forget, isCalling: () => isCalling, native, parse, status };
+  /** Looks for the end of a message with scanner `number`, as `scan` in `addon.rs` says. */
+  function scan(piece, number, options, start, max) {
+    T[OPTIONS] = options;
+    F[OFFSET_F64] = start;
+    F[LENGTH_F64] = max;
+    native.scan(piece, number);
+    return T[STATUS];
+  }
+
+  return { build, end, faultOffset, forget, isCalling: () => isCalling, native, parse, scan, status, stopped };
 }
 
 module.exports = { createBuilder };

@@ -138,8 +138,9 @@ pub struct Parser {
     stack: Vec<Frame>,
     deepest: usize,
     roots: Vec<i32>,
+    last_root: Root,
     /// By ext type: what it means, one of the `KIND_…` values.
-    ext_kinds: [i32; 256],
+    pub ext_kinds: [i32; 256],
     is_extended: bool,
     pub structures: Structures,
     /// Ids of objects that the message has defined.
@@ -179,6 +180,17 @@ pub struct End {
     pub pos: usize,
     /// Root values that are left: elements of a long array, or any number other than 0 for a series.
     pub left: usize,
+    /// Why a stream's next message is not there.
+    pub stopped: Option<Fault>,
+}
+
+/// What there was when the last message of a stream was complete.
+#[derive(Clone, Copy)]
+struct Root {
+    pos: usize,
+    keys: usize,
+    values: usize,
+    structures: usize,
 }
 
 enum Array {
@@ -196,6 +208,7 @@ impl Default for Parser {
             stack: Vec::new(),
             deepest: 0,
             roots: Vec::new(),
+            last_root: Root { pos: 0, keys: 0, values: 0, structures: 0 },
             ext_kinds: [KIND_EXT; 256],
             is_extended: false,
             structures: Structures::default(),
@@ -247,7 +260,7 @@ impl Parser {
             return result;
         }
         let is_part = matches!(options.mode, MODE_REST_OF_ONE | MODE_REST_OF_FROM)
-            || options.mode == MODE_ALL && start > 0;
+            || is_series(options.mode) && start > 0;
         if !is_part && !options.keep_structures {
             self.structures.start();
         }
@@ -303,7 +316,7 @@ impl Parser {
         };
         assert!(run.tape.len() > run.top);
         match options.mode {
-            MODE_ALL => run.roots_left = Some(usize::MAX),
+            MODE_ALL | MODE_STREAM => run.roots_left = Some(usize::MAX),
             MODE_REST_OF_ONE | MODE_REST_OF_FROM => {
                 run.check_claim(start, left as u64)?;
                 run.roots_left = Some(left);
@@ -311,15 +324,27 @@ impl Parser {
             _ if EXTENDED && self.needs_whole_messages() => {}
             _ => run.roots_left = run.long_array()?,
         }
-        if options.mode != MODE_ALL && run.roots_left.is_some() {
+        if !is_series(options.mode) && run.roots_left.is_some() {
             // The array itself is one level.
             if options.max_depth == 0 {
                 return Err(Fault::at(FAULT_DEPTH, start).into());
             }
             run.options.max_depth -= 1;
         }
-        if options.mode != MODE_ALL || start < input.len() {
-            self.run::<S, EXTENDED>(&mut run)?;
+        let mut stopped = None;
+        if !is_series(options.mode) || start < input.len() {
+            self.last_root =
+                Root { pos: start, keys: 0, values: 0, structures: self.structures.mark() };
+            match self.run::<S, EXTENDED>(&mut run) {
+                Err(Stop::Fault(fault)) if options.mode == MODE_STREAM => {
+                    stopped = Some(fault);
+                    run.pos = self.last_root.pos;
+                    self.keys.forget_since(self.last_root.keys);
+                    self.values.forget_since(self.last_root.values);
+                    self.structures.roll_back(self.last_root.structures);
+                }
+                other => other?,
+            }
         }
         self.texts.finish(run.sink)?;
         let mut left = 0;
@@ -330,7 +355,11 @@ impl Parser {
             run.tape[block] = self.roots.len() as i32;
             run.tape[block + 1..run.top].copy_from_slice(&self.roots);
             run.tape[ROOT as usize] = word(block, U_ARRAY);
-            left = if options.mode == MODE_ALL { input.len() - run.pos } else { roots_left };
+            left = match options.mode {
+                _ if stopped.is_some() => 0,
+                MODE_ALL | MODE_STREAM => input.len() - run.pos,
+                _ => roots_left,
+            };
         }
         let strict = matches!(options.mode, MODE_ONE | MODE_REST_OF_ONE);
         if strict && left == 0 && run.pos < input.len() {
@@ -338,7 +367,7 @@ impl Parser {
         }
         run.tape[USED as usize] = run.top as i32;
         run.tape[DEPTH as usize] = self.deepest as i32;
-        Ok(End { pos: run.pos, left })
+        Ok(End { pos: run.pos, left, stopped })
     }
 
     #[inline(always)]
@@ -346,7 +375,7 @@ impl Parser {
         let home = ROOT as u32;
         // Elements of a long array that are still to come owe their bytes too.
         let owed = match run.options.mode {
-            MODE_ALL => 0,
+            MODE_ALL | MODE_STREAM => 0,
             _ => run.roots_left.map_or(0, |left| left.saturating_sub(1) as u64),
         };
         let mut f = Frame { left: 0, slot: 0, block: 0, home, node: BOTTOM, owed };
@@ -522,15 +551,23 @@ impl Parser {
                     }
                     if let Some(left) = &mut run.roots_left {
                         *left -= 1;
+                        if run.options.mode == MODE_STREAM {
+                            self.last_root = Root {
+                                pos: run.pos,
+                                keys: self.keys.mark(),
+                                values: self.values.mark(),
+                                structures: self.structures.mark(),
+                            };
+                        }
                         let more = match run.options.mode {
-                            MODE_ALL => run.pos < run.input.len(),
+                            MODE_ALL | MODE_STREAM => run.pos < run.input.len(),
                             _ => *left > 0,
                         };
-                        if run.options.mode != MODE_ALL {
+                        if !is_series(run.options.mode) {
                             f.owed = left.saturating_sub(1) as u64;
                         }
                         // Ids belong to one value; definitions, to all that come together.
-                        if EXTENDED && run.options.mode == MODE_ALL {
+                        if EXTENDED && is_series(run.options.mode) {
                             self.ids.clear();
                             self.name_arrays.clear();
                         }
@@ -1075,6 +1112,11 @@ impl Parser {
         };
         pushed.map_err(|fault| Fault::at(fault.code, at).into())
     }
+}
+
+/// Whether there may be any number of messages.
+fn is_series(mode: i32) -> bool {
+    matches!(mode, MODE_ALL | MODE_STREAM)
 }
 
 #[inline(always)]

@@ -189,6 +189,11 @@ impl Structures {
         self.put(index, Structure { node, generation, names: count, serial, wide, defined: true })
     }
 
+    /// How many names the structure at `index` has.
+    pub fn names_at(&self, index: usize) -> Option<u32> {
+        self.table.get(index).filter(|each| each.defined).map(|each| each.names)
+    }
+
     /// Defines the structure at `index` with the names of another.
     pub fn define_again(&mut self, index: usize, wide: bool, other: Structure) -> Structure {
         self.put(index, Structure { wide, ..other })
