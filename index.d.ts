@@ -352,7 +352,7 @@ export interface PackrOptions extends PackOptions, UnpackOptions {
   /** Shared structures at most, up to 8160. Default: 32 where new ones can be shared, else 0. */
   maxSharedStructures?: number | undefined;
 
-  /** Structures that are defined within messages, at a time. Default: 64 less the shared ones. */
+  /** Structures that are defined within messages, at a time. Default: 64, or 32 if any are shared. */
   maxOwnStructures?: number | undefined;
 
   /** Says of the names of a new structure whether to share it; `false` keeps it out. */
@@ -389,9 +389,11 @@ export interface PackrOptions extends PackOptions, UnpackOptions {
 
 /**
  * Packs and unpacks with options said once. Instances share nothing; each has its own extensions,
- * and one that is used again within itself (by an extension, say) does what it would do otherwise.
+ * and one may be used within itself, by an extension, say. (With `sequential` what is packed within a
+ * message has no records.)
  *
- * The first of its kind costs a millisecond or so to make. Make one, and keep it.
+ * An instance takes a few hundred kilobytes, and a millisecond or three when it is first used. Make
+ * one, and keep it.
  */
 export class Packr {
   /** @throws {TypeError} with code `ERR_INVALID_ARG_VALUE` for an option it does not know or take */

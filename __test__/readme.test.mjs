@@ -1,10 +1,12 @@
-// The README is code too: its examples run and print what they say they print, and what it lists
-// is what there is.
+// The README and the documents for users are code too: their examples run and print what they say
+// they print, and what they list is what there is.
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import os from 'node:os';
+import path from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
@@ -15,36 +17,105 @@ const require = createRequire(import.meta.url);
 const unique = (list) => [...new Set(list)].sort();
 const codesIn = (text) => unique(text.match(/ERR_MSGPACK_[A-Z0-9_]+/g));
 
-const examples = [...readme.matchAll(/^```js\n(.*?)^```$/gms)].map(([, code], i) => ({
-  name: `example ${i + 1}: ${code.trim().split('\n')[0]}`,
-  code,
-}));
+/** The blocks of code of a document in one language. */
+function blocks(document, language) {
+  const pattern = new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'gms');
+  return [...read(document).matchAll(pattern)].map(([, code]) => code);
+}
 
-test('there are examples', () => {
-  assert.ok(examples.length >= 4);
+/** What `code` prints. Run from the root of the checkout, the package's own name resolves to it. */
+function run(code, cwd = fileURLToPath(root)) {
+  const type = /^(import|export) /m.test(code) ? 'module' : 'commonjs';
+  const flags = process.execArgv.filter((flag) => !flag.startsWith('--test'));
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    [...flags, `--input-type=${type}`, '--eval', code],
+    { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] },
+  );
+  assert.equal(stderr, '');
+  assert.equal(status, 0);
+  return stdout.split('\n').slice(0, -1);
+}
+
+for (const [document, atLeast] of [
+  ['README.md', 5],
+  ['docs/packr.md', 8],
+  ['docs/compat-msgpackr.md', 4],
+]) {
+  const examples = blocks(document, 'js');
+
+  test(`there are examples in ${document}`, () => {
+    assert.ok(examples.length >= atLeast);
+  });
+
+  for (const [i, code] of examples.entries()) {
+    test(`${document}, example ${i + 1}: ${code.trim().split('\n')[0]}`, () => {
+      // `console.log(…); // text` promises that text, up to an explanation after a comma and space.
+      const promised = [...code.matchAll(/console\.log\(.*\); \/\/ (.*)$/gm)].map(([, t]) => t);
+      const printed = run(code);
+      assert.equal(printed.length, promised.length);
+      for (const [i, line] of printed.entries()) {
+        const [exact, explained] = [promised[i], promised[i].split(', a')[0]];
+        assert.ok(line === exact || line === explained, `printed ${line}, promised ${exact}`);
+      }
+    });
+  }
+}
+
+test('docs/compat-msgpackr.md: the package that takes the place of msgpackr', () => {
+  const [manifest, project] = blocks('docs/compat-msgpackr.md', 'json');
+  const files = blocks('docs/compat-msgpackr.md', 'js')
+    .map((code) => [code.match(/^\/\/ (index\.m?js)$/m)?.[1], code])
+    .filter(([name]) => name !== undefined);
+  assert.deepEqual(
+    files.map(([name]) => name),
+    ['index.js', 'index.mjs'],
+  );
+  const { name, exports } = JSON.parse(manifest);
+  const { dependencies, overrides } = JSON.parse(project);
+  assert.ok(dependencies[name].startsWith('file:./'));
+  assert.equal(overrides[name], `$${name}`);
+
+  const dir = mkdtempSync(path.join(os.tmpdir(), 'msgpack-rs-docs-'));
+  try {
+    // What npm makes of it.
+    const modules = path.join(dir, 'node_modules');
+    mkdirSync(path.join(modules, name), { recursive: true });
+    writeFileSync(path.join(modules, name, 'package.json'), manifest);
+    for (const [file, code] of files) writeFileSync(path.join(modules, name, file), code);
+    symlinkSync(fileURLToPath(root), path.join(modules, 'msgpack-rs'), 'junction');
+    for (const subpath of Object.keys(exports)) {
+      const id = path.posix.join(name, subpath);
+      const call = `new Packr({ moreTypes: true }).pack(new Set([7])).toString('hex')`;
+      for (const load of [
+        `import { Packr } from '${id}';`,
+        `const { Packr } = require('${id}');`,
+      ]) {
+        assert.deepEqual(run(`${load}\nconsole.log(${call});`, dir), ['d473009107']);
+      }
+    }
+  } finally {
+    rmSync(dir, { recursive: true, force: true });
+  }
 });
 
-for (const { name, code } of examples) {
-  test(name, () => {
-    // From the root of the checkout, the package's own name resolves to it.
-    const flags = process.execArgv.filter((flag) => !flag.startsWith('--test'));
-    const { status, stdout, stderr } = spawnSync(
-      process.execPath,
-      [...flags, '--input-type=module', '--eval', code],
-      { cwd: fileURLToPath(root), encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] },
-    );
-    assert.equal(stderr, '');
-    assert.equal(status, 0);
-    // `console.log(…); // text` promises that text, up to an explanation after a comma and space.
-    const promised = [...code.matchAll(/console\.log\(.*\); \/\/ (.*)$/gm)].map(([, t]) => t);
-    const printed = stdout.trimEnd().split('\n');
-    assert.equal(printed.length, promised.length);
-    for (const [i, line] of printed.entries()) {
-      const [exact, explained] = [promised[i], promised[i].split(', a')[0]];
-      assert.ok(line === exact || line === explained, `printed ${line}, promised ${exact}`);
-    }
-  });
-}
+test('docs/packr.md: the bytes in its tables', () => {
+  const rows = [...read('docs/packr.md').matchAll(/^\| `(.+?)` \|.* \| `([0-9a-f ]+)` \|$/gm)];
+  assert.ok(rows.length >= 12);
+  const printed = run(
+    `const { Packr } = require('msgpack-rs');
+    const [shared, cyclic] = [[1], []];
+    cyclic.push(cyclic);
+    ${rows
+      .map(([, value]) => `new Packr({ structuredClone: true }).pack(${value})`)
+      .map((bytes) => `console.log(${bytes}.toString('hex'));`)
+      .join('\n')}`,
+  );
+  assert.deepEqual(
+    rows.map(([, value], i) => [value, printed[i]]),
+    rows.map(([, value, hex]) => [value, hex.replaceAll(' ', '')]),
+  );
+});
 
 test('import and require are one module with the same names', async () => {
   const required = require('msgpack-rs');
@@ -70,26 +141,52 @@ test('the types name every export', () => {
 });
 
 test('the README and the types list the same error codes', () => {
-  const union = read('index.d.ts').match(/type MsgpackErrorCode =(.*?);/s)[1];
+  const types = read('index.d.ts').replaceAll(/\/\*\*.*?\*\//gs, '');
+  const union = types.match(/type MsgpackErrorCode =(.*?);/s)[1];
   assert.deepEqual(codesIn(readme.match(/^## Errors$(.*?)^## /ms)[1]), codesIn(union));
   assert.deepEqual(codesIn(readme), codesIn(union));
 });
 
-test('the README and the types list the same options', () => {
-  const declared = [
-    ...read('index.d.ts').matchAll(/interface (?:Pack|Unpack)Options \{(.*?)^\}/gms),
-  ]
+/** The names in the first columns of the tables below headings that start like this. */
+const listedIn = (text, heading) =>
+  [...text.matchAll(new RegExp(`^#+ ${heading}.*?(?=^#)`, 'gms'))]
+    .flatMap(([section]) => [...section.matchAll(/^\| `(\w+)`/gm)])
+    .map(([, name]) => name)
+    .sort();
+
+/** The options that the types declare in an interface. */
+const declaredIn = (name) =>
+  [...read('index.d.ts').matchAll(new RegExp(`interface ${name} .*?\\{(.*?)^\\}`, 'gms'))]
     .flatMap(([, body]) => [...body.matchAll(/^ {2}(\w+)\?:/gm)])
-    .map(([, name]) => name);
-  const listed = [...readme.matchAll(/^### Options of (.*?)(?=^#)/gms)]
-    .flatMap(([, body]) => [...body.matchAll(/^\| `(\w+)`/gm)])
-    .map(([, name]) => name);
-  assert.deepEqual(listed.sort(), declared.sort());
+    .map(([, option]) => option)
+    .sort();
+
+test('the README and the types list the same options', () => {
+  const declared = [...declaredIn('PackOptions'), ...declaredIn('UnpackOptions')];
+  assert.deepEqual(listedIn(readme, 'Options of '), declared.sort());
+});
+
+test('docs/packr.md and the types list the same options', () => {
+  const declared = ['PackOptions', 'UnpackOptions', 'PackrOptions'].flatMap(declaredIn);
+  assert.deepEqual(listedIn(read('docs/packr.md'), 'Options'), unique(declared));
 });
 
 test('links inside the repository lead somewhere', () => {
-  for (const [, target] of readme.matchAll(/\]\((?!https?:|#)([^)#]+)/g)) {
-    assert.ok(read(target).length > 0, target);
+  const slug = (heading) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\w -]/g, '')
+      .replaceAll(' ', '-');
+  const documents = ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md'];
+  documents.push(...['architecture', 'compat-msgpackr', 'packr'].map((name) => `docs/${name}.md`));
+  for (const document of documents) {
+    for (const [, file, anchor] of read(document).matchAll(/\]\((?!https?:)([^)#]*)#?([^)]*)\)/g)) {
+      const target = path.posix.join(path.posix.dirname(document), file);
+      const text = read(file === '' ? document : target);
+      assert.ok(text.length > 0, `${document}: ${file}`);
+      const anchors = [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading]) => slug(heading));
+      assert.ok(anchor === '' || anchors.includes(anchor), `${document}: ${file}#${anchor}`);
+    }
   }
 });
 

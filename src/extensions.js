@@ -67,6 +67,13 @@ function checked(ext, minType) {
   if (type === undefined && (pack !== undefined || write === undefined)) {
     throw invalidOption('extension.type', type, 'an integer from 0 to 127');
   }
+  // What one writes the other could not read.
+  if (pack !== undefined && read !== undefined && unpack === undefined) {
+    throw invalidOption('extension.read', read, 'absent: bytes are read by unpack');
+  }
+  if (pack === undefined && write !== undefined && unpack !== undefined) {
+    throw invalidOption('extension.unpack', unpack, 'absent: values are read by read');
+  }
   if (!packs && unpack === undefined && read === undefined)
     throw invalidOption('extension', ext, WHAT);
   return ext;

@@ -116,10 +116,13 @@ function orderOf(container, items, { encode, orders }) {
     known?.items.length === items.length &&
     items.every((item, i) => Object.is(item, known.items[i]));
   if (isSame) return known.order;
-  const bytes = items.map((item) => encode(item));
-  const order = items.map((_, i) => i).sort((i, j) => Buffer.compare(bytes[i], bytes[j]));
+  const order = items.map((_, i) => i);
+  // What holds itself meets this while its own order is not known.
   orders.set(container, { items, order });
-  return order;
+  const bytes = items.map((item) => encode(item));
+  const sorted = order.slice().sort((i, j) => Buffer.compare(bytes[i], bytes[j]));
+  orders.set(container, { items, order: sorted });
+  return sorted;
 }
 
 module.exports = {

@@ -56,14 +56,14 @@ class Site {
     let isSame = known !== null && known.length === n && n <= MAX_KEYS;
     for (let i = 0; isSame && i < n; i++) isSame = keys[i] === known[i];
     if (!isSame) {
-      this.mapKeys = keys;
+      // Few and short: what is remembered must not keep what was packed.
+      const isSmall = n <= MAX_KEYS && keys.every((key) => typeof key === 'string');
+      this.mapKeys = isSmall ? keys : null;
       this.mapShape = null;
       this.mapIsFlat = true;
       return null;
     }
-    if (this.mapShape === null && keys.every((key) => typeof key === 'string')) {
-      this.mapShape = shapes.find(keys);
-    }
+    if (this.mapShape === null) this.mapShape = shapes.find(keys);
     return this.mapShape;
   }
 }

@@ -274,9 +274,17 @@ impl Parser {
         }
         let mark = self.structures.mark();
         let result = self.parse_whole::<S, true>(input, start, left, tape, options, sink);
-        if result.is_err() {
-            self.structures.roll_back(mark);
-            self.forget();
+        match &result {
+            Ok(_) => {}
+            // A message in parts is taken back whole.
+            Err(Stop::Fault(_)) if matches!(options.mode, MODE_REST_OF_ONE | MODE_REST_OF_FROM) => {
+                self.structures.roll_back(0);
+                self.forget();
+            }
+            Err(_) => {
+                self.structures.roll_back(mark);
+                self.forget();
+            }
         }
         result
     }
