@@ -234,9 +234,39 @@ function createCodec(settings, defaults = new Extensions()) {
     return freezes ? freeze(value, features.untouched) : value;
   }
 
+  /** What a writer of streams packs with: messages together, and a message in parts. */
+  function sink() {
+    const { maxDepth, undefinedMode } = packing;
+    const call = (method, value) =>
+      packersOf().call(method, value, packFlags, maxDepth, undefinedMode);
+    // What a message defines is known to the next only in a stream; ids are never.
+    const areOne = (!useRecords || sequential) && !structuredClone && !shared.isUsed;
+    return {
+      pack,
+      packAll: areOne
+        ? (values) => call('packAll', values)
+        : (values) => Buffer.concat(values.map(pack)),
+      packParts: shared.isUsed ? (value) => [pack(value)] : (value) => call('packParts', value),
+    };
+  }
+
+  /** What a reader of streams unpacks with. */
+  function source(copies) {
+    const { maxDepth } = unpacking;
+    return {
+      unpackers: unpackersOf(),
+      flags: unpackFlags,
+      maxDepth,
+      copies,
+      finish: freezes ? (value) => freeze(value, features.untouched) : null,
+    };
+  }
+
   return {
     pack,
     packer,
+    sink,
+    source,
     packInto,
     unpack,
     unpacker,

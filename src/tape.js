@@ -14,6 +14,7 @@ module.exports = {
   SLAB: 15,
   DEEP_ROOM: 7,
   MODE: 6,
+  COUNT: 6,
   GENERATION: 7,
   ROOT: 9,
   SHARED: 8,

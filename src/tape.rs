@@ -35,6 +35,8 @@ layout! {
     DEEP_ROOM = 7;
     /// Unpack, in: one of the `MODE_…` values.
     MODE = 6;
+    /// Pack, in: how many messages there are, one behind the other.
+    COUNT = 6;
     /// Unpack, out: changes whenever shape ids start anew.
     GENERATION = 7;
     /// Unpack, out: the word of the root value.

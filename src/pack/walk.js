@@ -9,6 +9,7 @@
 // value was found.
 
 const { types } = require('node:util');
+const { COUNT } = require('../tape');
 const { DEEP_ROOM, END, EXT_ERROR, EXT_REGEXP, EXT_SET, FAULT_CHANGED } = require('../tape');
 const { FAULT_DEPTH, FAULT_TOO_LARGE, FAULT_TRUNCATED, HEADER_WORDS } = require('../tape');
 const { MAX_DEPTH, OPTIONS, P_ARRAY, P_BIGINT, P_BIN, P_DATE, P_EXT, P_INT } = require('../tape');
@@ -83,6 +84,7 @@ function createWalker(binding, careful, features) {
   const F = new Float64Array(memory);
   const B = new BigInt64Array(memory);
   const native = binding.createPacker(memory);
+  T[COUNT] = 1;
   const { extensions, filter, moreTypes, quirks, records } = features;
   const shapes = new Shapes(native, () => new Site(other), records);
   /** Says of each object whether it is a record. */
@@ -1204,6 +1206,31 @@ function createWalker(binding, careful, features) {
     else if (status !== STATUS_OK) throw fault();
   }
 
+  /** The same for several values, as messages one behind the other. */
+  function walkAll(values, options, maxDepth, mode, target) {
+    slab = target;
+    isFlushed = false;
+    T[COUNT] = values.length;
+    T[OPTIONS] = options;
+    T[MAX_DEPTH] = maxDepth;
+    T[DEEP_ROOM] = Math.max(0, maxDepth - RECURSION);
+    undefinedMode = mode;
+    if (shapes.full) renew();
+    try {
+      let p = HEADER_WORDS;
+      for (const x of values) {
+        if (p > LIMIT || rope.length > MAX_ROPE_UNITS) p = flush(p);
+        p = value(x, p, maxDepth, AT_ROOT, rootSite);
+      }
+      encode(p, !isFlushed);
+    } finally {
+      T[COUNT] = 1;
+    }
+    const status = T[STATUS];
+    if (status === STATUS_IN_SLAB) refs = null;
+    else if (status !== STATUS_OK) throw fault();
+  }
+
   function renew() {
     if (clones) identity = new Map();
     if (shapes.full) {
@@ -1218,7 +1245,7 @@ function createWalker(binding, careful, features) {
     return held;
   }
 
-  return { F, T, extend, fault, native, references, reset, walk };
+  return { F, T, extend, fault, native, references, reset, walk, walkAll };
 }
 
 module.exports = { createWalker };

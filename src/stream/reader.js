@@ -13,7 +13,7 @@ const { fault, toUint8Array } = require('../unpack');
 const PIECE_BYTES = 1 << 20;
 
 class Reader {
-  /** `source` is what unpacks: `{ unpackers, flags, maxDepth, copies }`. */
+  /** `source` is what unpacks: `{ unpackers, flags, maxDepth, copies, finish }`. */
   constructor(source, { maxMessageSize, keepsChunks }) {
     this.source = source;
     this.maxMessageSize = maxMessageSize;
@@ -42,6 +42,8 @@ class Reader {
       const isWhole = at === 0 && bytes.length <= PIECE_BYTES;
       const piece = isWhole ? bytes : bytes.subarray(at, at + PIECE_BYTES);
       const values = this.take(piece);
+      const { finish } = this.source;
+      if (finish !== null) values.forEach(finish);
       if (values.length > 0) yield values;
     }
   }

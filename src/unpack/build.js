@@ -752,7 +752,18 @@ function createBuilder(binding, features) {
     return T[STATUS];
   }
 
-  return { build, end, faultOffset, forget, isCalling: () => isCalling, native, parse, scan, status, stopped };
+  return {
+    build,
+    end,
+    faultOffset,
+    forget,
+    isCalling: () => isCalling,
+    native,
+    parse,
+    scan,
+    status,
+    stopped,
+  };
 }
 
 module.exports = { createBuilder };
