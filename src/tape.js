@@ -151,5 +151,6 @@ module.exports = {
   KIND_POINTER: 8,
   KIND_REFUSED: 9,
   KIND_BUNDLE: 10,
+  KIND_OWN: 11,
   STR_LENGTH_BITS: 12,
 };

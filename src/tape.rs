@@ -225,7 +225,7 @@ layout! {
     RARE_TAG = 7;
     /// An object that is pointed at: its word, its id.
     RARE_ID = 8;
-    /// The first word is the id of an object that came before.
+    /// The first word is the id of an object that came before; behind the kind the ext's offset.
     RARE_REF = 9;
     /// A BigInt as two's complement, big-endian: offset low and high; behind the kind its length.
     RARE_BIGINT = 10;
@@ -280,6 +280,8 @@ layout! {
     KIND_POINTER = 8;
     KIND_REFUSED = 9;
     KIND_BUNDLE = 10;
+    /// Bytes, whatever the type means otherwise.
+    KIND_OWN = 11;
 
     /// Bits of the length in a string word of the unpack tape; the rest is the offset.
     STR_LENGTH_BITS = 12;

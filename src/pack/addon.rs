@@ -475,16 +475,17 @@ unsafe extern "C" fn define_shape(env: napi_env, info: napi_callback_info) -> na
     unsafe { call(env, info, body) }
 }
 
-/// `configureRecords(maxShared, maxOwn, sequential)`: forgets all structures.
+/// `configureRecords(maxShared, maxOwn, sequential, skipped)`: forgets all structures.
 unsafe extern "C" fn configure_records(env: napi_env, info: napi_callback_info) -> napi_value {
     fn body(
         shared: &Shared,
         env: napi_env,
-        [max_shared, max_own, sequential]: [napi_value; 3],
+        [max_shared, max_own, sequential, skipped]: [napi_value; 4],
     ) -> Result<napi_value> {
         let (max_shared, max_own) = (integer(env, max_shared)?, integer(env, max_own)?);
-        let sequential = integer(env, sequential)? != 0;
-        borrow(shared)?.encoder.records.configure(max_shared, max_own, sequential);
+        let (sequential, skipped) = (integer(env, sequential)? != 0, integer(env, skipped)?);
+        let records = &mut borrow(shared)?.encoder.records;
+        records.configure(max_shared, max_own, sequential, skipped);
         Ok(null_mut())
     }
     // SAFETY: made by `create_packer` with this state.

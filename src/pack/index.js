@@ -179,6 +179,11 @@ function createPacker(binding, careful, features) {
   /** How many structures of records the reader shares after the last message. */
   const shared = () => T[SHARED];
 
+  /** Before a message: what an earlier one that failed has left there does not count. */
+  function forgetShared() {
+    T[SHARED] = 0;
+  }
+
   /** Moves the finished message into `target`, which has its length. */
   function take(target) {
     native.take(target, walker.references());
@@ -211,6 +216,7 @@ function createPacker(binding, careful, features) {
   return {
     extend: walker.extend,
     isBusy: () => busy,
+    forgetShared,
     native,
     pack,
     packAll,

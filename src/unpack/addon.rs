@@ -125,6 +125,11 @@ unsafe extern "C" fn parse(env: napi_env, info: napi_callback_info) -> napi_valu
             (0, 0)
         } else {
             let start = header_f64(words, OFFSET_F64) as usize;
+            // Between two parts an extension may have cut the memory of the input.
+            if start > input.len() && matches!(mode, MODE_REST_OF_ONE | MODE_REST_OF_FROM) {
+                words[STATUS as usize] = FAULT_INPUT;
+                return Ok(null_mut());
+            }
             (start.min(input.len()), header_f64(words, LENGTH_F64) as usize)
         };
         unpacker.texts.clear();
@@ -328,7 +333,7 @@ unsafe extern "C" fn structure_names(env: napi_env, info: napi_callback_info) ->
 /// `forget()`: the last message was not built, so JavaScript lacks the strings that it taught.
 unsafe extern "C" fn forget(env: napi_env, info: napi_callback_info) -> napi_value {
     fn body(shared: &Shared, _: napi_env, []: [napi_value; 0]) -> Result<napi_value> {
-        borrow(shared)?.parser.forget();
+        borrow(shared)?.parser.take_back();
         Ok(null_mut())
     }
     // SAFETY: made by `create_parser` with this state.

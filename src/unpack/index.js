@@ -81,6 +81,7 @@ function createOne(binding, features) {
       status = builder.parse(bytes, flags, maxDepth, mode, start);
     }
     const textKeys = status === FAULT_KEY && (flags & OPT_LENIENT) !== 0;
+    const keyOffset = textKeys ? builder.faultOffset() : 0;
     if (textKeys) {
       // Keys that are no keys of objects, but have a text: parsed again as those of Maps.
       flags |= OPT_MAPS_MAP;
@@ -95,6 +96,7 @@ function createOne(binding, features) {
       }
     } catch (error) {
       builder.forget();
+      if (textKeys && error instanceof MsgpackError) error.offset ??= keyOffset;
       throw error;
     }
     throw fault(status, builder.faultOffset());
@@ -159,6 +161,7 @@ const FAULTS = {
   [FAULT_DEPTH]: ['DEPTH', 'Nested deeper than maxDepth'],
   [FAULT_TIMESTAMP]: ['TIMESTAMP', 'A timestamp that is none, or is no Date'],
   [FAULT_TOO_LARGE]: ['TOO_LARGE', 'More than a string or the parser can hold'],
+  [FAULT_INPUT]: ['INVALID_INPUT', 'The memory of the input was cut or detached meanwhile'],
   [FAULT_RECORD]: [
     'RECORD',
     'A record of a structure that nothing defines, or its definition is damaged',

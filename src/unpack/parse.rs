@@ -139,6 +139,8 @@ pub struct Parser {
     deepest: usize,
     roots: Vec<i32>,
     last_root: Root,
+    /// What the table of structures was before the message.
+    message_mark: usize,
     /// By ext type: what it means, one of the `KIND_…` values.
     pub ext_kinds: [i32; 256],
     is_extended: bool,
@@ -208,6 +210,7 @@ impl Default for Parser {
             stack: Vec::new(),
             deepest: 0,
             roots: Vec::new(),
+            message_mark: 0,
             last_root: Root { pos: 0, keys: 0, values: 0, structures: 0 },
             ext_kinds: [KIND_EXT; 256],
             is_extended: false,
@@ -261,32 +264,37 @@ impl Parser {
         }
         let is_part = matches!(options.mode, MODE_REST_OF_ONE | MODE_REST_OF_FROM)
             || is_series(options.mode) && start > 0;
-        if !is_part && !options.keep_structures {
-            self.structures.start();
-        }
         if !is_part {
+            if !options.keep_structures {
+                self.structures.start();
+            }
+            self.message_mark = self.structures.mark();
             self.ids.clear();
             self.name_arrays.clear();
-        }
-        if self.trie.full {
-            self.structures.keep_names(&self.trie);
-            self.trie.clear();
+            if self.trie.full {
+                self.structures.keep_names(&self.trie);
+                self.trie.clear();
+            }
         }
         let mark = self.structures.mark();
         let result = self.parse_whole::<S, true>(input, start, left, tape, options, sink);
         match &result {
             Ok(_) => {}
-            // A message in parts is taken back whole.
-            Err(Stop::Fault(_)) if matches!(options.mode, MODE_REST_OF_ONE | MODE_REST_OF_FROM) => {
-                self.structures.roll_back(0);
-                self.forget();
-            }
-            Err(_) => {
+            // The same again, on a longer tape.
+            Err(Stop::Grow(_)) => {
                 self.structures.roll_back(mark);
                 self.forget();
             }
+            // What came in parts is taken back whole.
+            Err(Stop::Fault(_)) => self.take_back(),
         }
         result
+    }
+
+    /// Takes back all of the last message: it will not reach JavaScript.
+    pub fn take_back(&mut self) {
+        self.structures.roll_back(self.message_mark);
+        self.forget();
     }
 
     #[inline(never)]
@@ -700,6 +708,10 @@ impl Parser {
         };
         match kind {
             KIND_UNDEFINED => Ok(Some(CONST_UNDEFINED << TAG_BITS | U_CONST)),
+            KIND_OWN => {
+                run.pos = data;
+                run.ext_bytes(at, ext_type as i8, len).map(Some)
+            }
             KIND_BIGINT | KIND_TYPED => {
                 let skip = usize::from(kind == KIND_TYPED);
                 run.need(8)?;
@@ -760,11 +772,12 @@ impl Parser {
                 if !self.ids.contains(&id) {
                     return Err(Fault::at(FAULT_REFERENCE, at).into());
                 }
-                run.need(4)?;
+                run.need(6)?;
                 let block = (run.top + 1) & !1;
                 run.set(block, id as i32);
                 run.set(block + 2, RARE_REF);
-                run.top = block + 3;
+                run.set_bits(block + 3, at as u64);
+                run.top = block + 5;
                 Ok(Some(word(block, U_RARE)))
             }
             _ => Err(Fault::at(FAULT_REFERENCE, at).into()),
@@ -1274,6 +1287,11 @@ impl<'a, S> Run<'a, S> {
     /// Finds the two strings at `start` that those of the message are taken from: what is not ASCII,
     /// and what is.
     fn open_bundle(&mut self, at: usize, start: usize) -> Result<(), Stop> {
+        // Each comes behind the one before it: none is read twice.
+        let earliest = self.bundle.as_ref().map_or(self.pos, |bundle| bundle.end);
+        if start < earliest {
+            return Err(Fault::at(FAULT_EXTENSION, at).into());
+        }
         let behind = self.pos;
         self.reads_bundles = false;
         let mut string = |from: usize| {
@@ -1537,6 +1555,11 @@ impl<'a, S> Run<'a, S> {
             }
             return self.timestamp(at, len);
         }
+        self.ext_bytes(at, ext_type, len)
+    }
+
+    /// The `len` bytes of an ext.
+    fn ext_bytes(&mut self, at: usize, ext_type: i8, len: usize) -> Result<i32, Stop> {
         self.need(6)?;
         let block = self.top;
         self.set(block, i32::from(ext_type));
