@@ -8,8 +8,11 @@ export type {
   PackedBuffer,
   PackOptions,
   PackrOptions,
+  PackrStreamOptions,
   Unpacked,
+  UnpackIterOptions,
   UnpackOptions,
+  UnpackrStreamOptions,
   ValueExtension,
 } from './index.js';
 export {
@@ -20,13 +23,20 @@ export {
   Ext,
   encode,
   MsgpackError,
+  NIL,
   Packr,
+  PackrStream,
   pack,
   packInto,
+  packIter,
+  packParts,
   Timestamp,
   Unpackr,
+  UnpackrStream,
   unpack,
   unpackFrom,
+  unpackIter,
   unpackMultiple,
+  writeTo,
 } from './index.js';
 export default msgpack;

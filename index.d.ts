@@ -3,6 +3,8 @@
 
 /// <reference types="node" />
 
+import type { Transform } from 'node:stream';
+
 /**
  * What can be decoded: a `Buffer`, a `Uint8Array` or any other view, an `ArrayBuffer` or a
  * `SharedArrayBuffer`, from any realm. A view means exactly the bytes it shows.
@@ -366,8 +368,10 @@ export interface PackrOptions extends PackOptions, UnpackOptions {
 
   /**
    * Write equal values as equal bytes: the keys of objects in the order of their UTF-8 bytes, the
-   * entries of a `Map` and the elements of a `Set` in the order of what is written for them.
-   * Default `false`.
+   * entries of a `Map` and the elements of a `Set` in the order of what is written for them. Sets in
+   * Sets, and Maps and Sets in the keys of Maps, are sorted 64 levels deep; more is
+   * `ERR_MSGPACK_DEPTH`. Leave records off for a canonical form: their ids depend on what was packed
+   * before. Default `false`.
    */
   sortKeys?: boolean | undefined;
 
@@ -377,7 +381,11 @@ export interface PackrOptions extends PackOptions, UnpackOptions {
   /** Properties with one of these values are left out of objects. */
   skipValues?: readonly unknown[] | undefined;
 
-  /** Freeze what is unpacked, all the way down. Memory cannot be frozen. Default `false`. */
+  /**
+   * Freeze the objects and arrays that are unpacked, all the way down, but not what extensions make.
+   * Memory cannot be frozen, and a `Map`, a `Set` or a `Date` still changes by its methods. Default
+   * `false`.
+   */
   freeze?: boolean | undefined;
 
   /**
@@ -389,8 +397,7 @@ export interface PackrOptions extends PackOptions, UnpackOptions {
 
 /**
  * Packs and unpacks with options said once. Instances share nothing; each has its own extensions,
- * and one may be used within itself, by an extension, say. (With `sequential` what is packed within a
- * message has no records.)
+ * and one may be used within itself, by an extension, say.
  *
  * An instance takes a few hundred kilobytes, and a millisecond or three when it is first used. Make
  * one, and keep it.
@@ -447,6 +454,110 @@ export type Encoder = Packr;
 /** The same class as {@link Packr}. */
 export const Decoder: typeof Packr;
 export type Decoder = Packr;
+
+/** Options of {@link unpackIter}: those of a {@link Packr}, and how large a message may be. */
+export interface UnpackIterOptions extends PackrOptions {
+  /**
+   * Bytes of one message at most; `ERR_MSGPACK_TOO_LARGE` as soon as one says that it is larger.
+   * Default 64 MiB.
+   */
+  maxMessageSize?: number | undefined;
+
+  /**
+   * Default `true` here: the source may use the memory of a chunk again. (What arrives in several
+   * chunks is put together anyway, and its buffers share that memory.)
+   */
+  copyBuffers?: boolean | undefined;
+}
+
+/** Options of {@link PackrStream}: those of a {@link Packr} and of a Transform. */
+export interface PackrStreamOptions extends PackrOptions {
+  /** As for every stream of Node's. */
+  autoDestroy?: boolean | undefined;
+  emitClose?: boolean | undefined;
+  highWaterMark?: number | undefined;
+  readableHighWaterMark?: number | undefined;
+  signal?: AbortSignal | undefined;
+  writableHighWaterMark?: number | undefined;
+}
+
+/** Options of {@link UnpackrStream}. */
+export interface UnpackrStreamOptions extends PackrStreamOptions, UnpackIterOptions {}
+
+/**
+ * Packs a value and writes it to a stream. The stream is corked until the end of the tick, so that
+ * all that is written to it in one tick goes out together; corks of your own nest with that.
+ *
+ * Binaries of 32 KiB or more are not copied: the stream gets your own memory as a chunk of its own,
+ * and you must not change it before it is written. With `copy: true` everything is copied.
+ *
+ * @returns what the stream's last `write` returned: `false` means to wait for `'drain'`
+ * @throws {MsgpackError} as {@link pack} does, before anything is written
+ */
+export function writeTo(
+  stream: NodeJS.WritableStream,
+  value: unknown,
+  options?: PackrOptions & { copy?: boolean | undefined },
+): boolean;
+
+/**
+ * Packs a value into several Buffers that are the message one behind the other, for `writev` or a
+ * `Blob`. Binaries of 32 KiB or more are not copied: they are parts of their own, over your memory.
+ *
+ * @throws {MsgpackError} as {@link pack} does
+ */
+export function packParts(value: unknown, options?: PackrOptions): Buffer[];
+
+/**
+ * Packs many values. What it yields are bytes, not messages: those that are there together come
+ * together. With records their definitions hold for all messages that follow.
+ *
+ * @throws {MsgpackError} as {@link pack} does, when the values before have been yielded
+ */
+export function packIter(values: Iterable<unknown>, options?: PackrOptions): Generator<Buffer>;
+export function packIter(
+  values: AsyncIterable<unknown>,
+  options?: PackrOptions,
+): AsyncGenerator<Buffer>;
+
+/**
+ * Unpacks the messages of a source of chunks: a Node.js or web `ReadableStream`, any other async
+ * iterable, an iterable, or all bytes at once. Chunks may be cut anywhere. nil is `null`.
+ *
+ * @throws {MsgpackError} as {@link unpack} does, with the offset in the stream, when the values
+ * before have been yielded; `ERR_MSGPACK_TRUNCATED` if the source ends in the middle of a message;
+ * `ERR_MSGPACK_TOO_LARGE` for a message of more than `maxMessageSize`
+ */
+export function unpackIter<T = unknown>(
+  source: Uint8Array | Iterable<MessageBytes>,
+  options?: UnpackIterOptions,
+): IterableIterator<T>;
+export function unpackIter<T = unknown>(
+  source: AsyncIterable<MessageBytes | string>,
+  options?: UnpackIterOptions,
+): AsyncIterableIterator<T>;
+
+/**
+ * What stands for nil in {@link UnpackrStream} and {@link PackrStream}: `null` is the end of a stream
+ * of objects. `Symbol.for('msgpack-rs.nil')`.
+ */
+export const NIL: unique symbol;
+
+/**
+ * A Transform: values in, bytes out. What is written while it is busy is packed together. Write
+ * {@link NIL} for nil. With records (`useRecords`, `moreTypes`) `sequential` is on.
+ */
+export class PackrStream extends Transform {
+  constructor(options?: PackrStreamOptions);
+}
+
+/**
+ * A Transform: bytes in, values out, {@link NIL} for nil. Values before an error are delivered before
+ * it. With records (`useRecords`, `moreTypes`) `sequential` is on.
+ */
+export class UnpackrStream extends Transform {
+  constructor(options?: UnpackrStreamOptions);
+}
 
 /** The same function as {@link pack}. */
 export const encode: typeof pack;

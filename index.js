@@ -7,6 +7,7 @@ const { Ext } = require('./src/ext');
 const { Timestamp } = require('./src/timestamp');
 const { createPackr } = require('./src/packr');
 const { createPlain } = require('./src/plain');
+const { createStreams } = require('./src/stream');
 
 if (binding.version() !== version) {
   throw new Error(
@@ -15,9 +16,11 @@ if (binding.version() !== version) {
   );
 }
 
-const { addExtension, extensions, pack, packInto, unpack, unpackFrom, unpackMultiple } =
-  createPlain(binding);
-const Packr = createPackr(extensions);
+const plain = createPlain(binding);
+const { addExtension, pack, packInto, unpack, unpackFrom, unpackMultiple } = plain;
+const Packr = createPackr(plain.extensions);
+const streams = createStreams(plain, plain.extensions);
+const { NIL, PackrStream, UnpackrStream, packIter, packParts, unpackIter, writeTo } = streams;
 
 module.exports.pack = pack;
 module.exports.unpack = unpack;
@@ -31,6 +34,13 @@ module.exports.Packr = Packr;
 module.exports.Unpackr = Packr;
 module.exports.Encoder = Packr;
 module.exports.Decoder = Packr;
+module.exports.writeTo = writeTo;
+module.exports.packParts = packParts;
+module.exports.packIter = packIter;
+module.exports.unpackIter = unpackIter;
+module.exports.PackrStream = PackrStream;
+module.exports.UnpackrStream = UnpackrStream;
+module.exports.NIL = NIL;
 module.exports.Ext = Ext;
 module.exports.Timestamp = Timestamp;
 module.exports.MsgpackError = MsgpackError;

@@ -8,6 +8,7 @@ import { createRequire } from 'node:module';
 import os from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
+import { inspect } from 'node:util';
 import { fileURLToPath } from 'node:url';
 import vm from 'node:vm';
 import fc from 'fast-check';
@@ -1747,6 +1748,8 @@ test('random values and options: both ways, with each other', (t) => {
 test('random cycles: both ways, with each other', (t) => {
   fc.assert(
     fc.property(anything, fc.nat(), fc.boolean(), (value, seed, moreTypes) => {
+      // msgpackr loses track of what is the same as an invalid Date.
+      fc.pre(!inspect(value, { depth: Infinity }).includes('Invalid Date'));
       differential([withAliases(value, seed, true)], { structuredClone: true, moreTypes }, true);
     }),
     { seed: seedOf(t), numRuns: runsOf(500), endOnFailure: process.env.FC_END !== undefined },

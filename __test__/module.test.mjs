@@ -19,24 +19,31 @@ const NAMES = [
   'Encoder',
   'Ext',
   'MsgpackError',
+  'NIL',
   'Packr',
+  'PackrStream',
   'Timestamp',
   'Unpackr',
+  'UnpackrStream',
   'addExtension',
   'decode',
   'encode',
   'pack',
   'packInto',
+  'packIter',
+  'packParts',
   'unpack',
   'unpackFrom',
+  'unpackIter',
   'unpackMultiple',
+  'writeTo',
 ];
 
 test('require and import give the same functions, under the documented names', () => {
   const required = require('../index.js');
   assert.deepEqual(Object.keys(required).sort(), [...NAMES].sort());
   for (const name of NAMES) {
-    assert.equal(typeof required[name], 'function', name);
+    assert.equal(typeof required[name], name === 'NIL' ? 'symbol' : 'function', name);
     assert.equal(imported[name], required[name], name);
     assert.equal(imported.default[name], required[name], name);
   }

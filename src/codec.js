@@ -14,15 +14,18 @@ const { ownCopy } = require('./own-code');
 const { checkBoolean, checkCount, checkFunction } = require('./options');
 const { readPackOptions } = require('./pack/options');
 const { checkOffset, checkTarget } = require('./plain');
-const { SharedStructures } = require('./structures');
+const { MAX_SHARED, SharedStructures } = require('./structures');
 const { readUnpackOptions } = require('./unpack/options');
 
 /** Ids there are for structures, and how many of them can be shared. */
 const MAX_STRUCTURES = 8192;
-const MAX_SHARED = 8160;
 /** As many structures as one-byte ids allow. */
 const DEFAULT_SHARED = 32;
 const ONE_BYTE_IDS = 64;
+/** Of a stream's own structures, those for what is packed within a message. */
+const NESTED_STRUCTURES = 16;
+/** Sets within Sets that are sorted at most: each is packed by itself, within the one around it. */
+const MAX_SORT_DEPTH = 64;
 
 function createCodec(settings, defaults = new Extensions()) {
   const moreTypes = checkBoolean(
@@ -85,6 +88,8 @@ function createCodec(settings, defaults = new Extensions()) {
   Object.defineProperty(features, 'kinds', {
     get: () => [...builtInKinds(readKinds), ...extensionKinds(extensions)],
   });
+  const taken = new Set([...builtInKinds(readKinds)].map(([type]) => type));
+  if (quirks === null) extensions.drop(taken);
   addAll(settings.extensions);
 
   const packFlags =
@@ -118,7 +123,17 @@ function createCodec(settings, defaults = new Extensions()) {
       Math.min(maxShared > 0 ? ONE_BYTE_IDS / 2 : ONE_BYTE_IDS, MAX_STRUCTURES - maxShared),
     );
     const shouldShare = checkFunction('shouldShareStructure', settings.shouldShareStructure);
-    return { maxOwn, maxShared, sequential, shouldShare };
+    // What is packed within a message may reach the reader of the stream before it, so that its
+    // definitions must not take the place of others.
+    const apart = sequential && quirks === null ? Math.min(NESTED_STRUCTURES, maxOwn >> 2) : 0;
+    return {
+      maxOwn: maxOwn - apart,
+      maxShared,
+      nested: sequential ? { maxOwn: apart, skipped: maxOwn - apart } : {},
+      sequential,
+      shouldShare,
+      skipped: 0,
+    };
   }
 
   function readFilter() {
@@ -134,9 +149,25 @@ function createCodec(settings, defaults = new Extensions()) {
     const omits = useRecords && settings.undefinedAs === 'omit';
     const numbers = quirks?.coercibleKeyAsNumber === true && !useRecords;
     if (!sorts && keepKey === null && skipValues === null && !omits && !numbers) return null;
+    let depth = 0;
+    const encode = (value) => {
+      if (depth >= MAX_SORT_DEPTH) {
+        throw new MsgpackError(
+          'ERR_MSGPACK_DEPTH',
+          `sortKeys sorts Sets and keys of Maps within others up to ${MAX_SORT_DEPTH} levels`,
+          { path: '$' },
+        );
+      }
+      depth++;
+      try {
+        const { maxDepth, undefinedMode } = packing;
+        return packersOf().packNested(value, packFlags, maxDepth, undefinedMode);
+      } finally {
+        depth--;
+      }
+    };
     return {
-      encode: (value) =>
-        packersOf().packNested(value, packFlags, packing.maxDepth, packing.undefinedMode),
+      encode,
       keepKey,
       numbers,
       omits,
@@ -149,23 +180,36 @@ function createCodec(settings, defaults = new Extensions()) {
     };
   }
 
+  /** The types that this codec writes itself are not free. */
+  function addOne(ext) {
+    if (quirks === null && taken.has(ext?.type)) {
+      const free = `a type that this codec does not use itself (it uses ${[...taken].join(', ')})`;
+      throw invalidOption('extension.type', ext.type, free);
+    }
+    extensions.add(ext, minType);
+  }
+
   function addAll(list = []) {
     if (!Array.isArray(list)) throw invalidOption('extensions', list, 'an array of extensions');
-    for (const ext of list) extensions.add(ext, minType);
+    for (const ext of list) addOne(ext);
   }
 
   function packersOf() {
     if (packers === null) {
       // What is packed in the middle of a message cannot share structures: it may be lost with the
       // message, or come before it.
-      const records = features.records && {
+      const nested = features.records && {
         ...features.records,
-        maxOwn: sequential ? 0 : features.records.maxOwn,
+        ...features.records.nested,
         sequential: false,
         shouldShare: () => false,
       };
       const { createPackers } = ownCopy(require, './pack');
-      packers = createPackers(binding, features, { ...features, records });
+      packers = createPackers(binding, features, {
+        ...features,
+        isNested: true,
+        records: nested,
+      });
     }
     return packers;
   }
@@ -234,9 +278,39 @@ function createCodec(settings, defaults = new Extensions()) {
     return freezes ? freeze(value, features.untouched) : value;
   }
 
+  /** What a writer of streams packs with: messages together, and a message in parts. */
+  function sink() {
+    const { maxDepth, undefinedMode } = packing;
+    const call = (method, value) =>
+      packersOf().call(method, value, packFlags, maxDepth, undefinedMode);
+    // What a message defines is known to the next only in a stream; ids are never.
+    const areOne = (!useRecords || sequential) && !structuredClone && !shared.isUsed;
+    return {
+      pack,
+      packAll: areOne
+        ? (values) => call('packAll', values)
+        : (values) => Buffer.concat(values.map(pack)),
+      packParts: shared.isUsed ? (value) => [pack(value)] : (value) => call('packParts', value),
+    };
+  }
+
+  /** What a reader of streams unpacks with. */
+  function source(copies) {
+    const { maxDepth } = unpacking;
+    return {
+      unpackers: unpackersOf(),
+      flags: unpackFlags,
+      maxDepth,
+      copies,
+      finish: freezes ? (value) => freeze(value, features.untouched) : null,
+    };
+  }
+
   return {
     pack,
     packer,
+    sink,
+    source,
     packInto,
     unpack,
     unpacker,
@@ -247,7 +321,7 @@ function createCodec(settings, defaults = new Extensions()) {
       return { value, end: unpackers.end() };
     },
     addExtension(ext) {
-      extensions.add(ext, minType);
+      addOne(ext);
       packers?.extend();
       unpackers?.extend();
     },
@@ -269,6 +343,7 @@ function freeze(root, untouched) {
     if (!isObject || Object.isFrozen(x)) continue;
     if (untouched.has(x)) {
       open.push(untouched.get(x));
+      untouched.delete(x);
       continue;
     }
     Object.freeze(x);

@@ -28,6 +28,14 @@ class Extensions {
     }
   }
 
+  /** Forgets what has one of these types: inherited, but not free here. */
+  drop(types) {
+    for (const type of types) this.byType.delete(type);
+    for (const [proto, ext] of this.byPrototype) {
+      if (types.has(ext.type)) this.byPrototype.delete(proto);
+    }
+  }
+
   /** The extension of the nearest class of objects with this prototype, or null. */
   of(proto) {
     if (this.byPrototype.size === 0) return null;

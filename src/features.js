@@ -17,6 +17,8 @@ function plainFeatures(extensions = new Extensions()) {
     structuredClone: false,
     /** What msgpackr's own habits need. */
     quirks: null,
+    /** Whether it is for what is packed on the way to another message. */
+    isNested: false,
     /** How objects go out as records; null where they do not. */
     records: null,
     /** What extensions have made, which is not to be frozen, and of what; null where nothing is. */
@@ -32,7 +34,9 @@ function plainFeatures(extensions = new Extensions()) {
 
 function* extensionKinds(extensions) {
   for (const [type, ext] of extensions.byType) {
-    yield [type, isTag(ext) ? tape.KIND_TAG : tape.KIND_EXT];
+    // A timestamp is one unless an extension says otherwise.
+    const bytes = type === -1 ? tape.KIND_OWN : tape.KIND_EXT;
+    yield [type, isTag(ext) ? tape.KIND_TAG : bytes];
   }
 }
 

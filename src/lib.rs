@@ -3,6 +3,7 @@
 
 mod addon;
 pub mod pack;
+pub mod stream;
 pub mod tape;
 pub mod unpack;
 pub mod wire;

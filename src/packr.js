@@ -36,6 +36,7 @@ const OPTIONS = new Set([
 
 function checkNames(options) {
   checkOptions(options);
+  if (Array.isArray(options)) throw invalidOption('options', options, 'an object');
   const unknown = Object.keys(options).find((name) => !OPTIONS.has(name));
   if (unknown !== undefined) {
     throw invalidOption(unknown, options[unknown], `absent; there are ${[...OPTIONS].join(', ')}`);

@@ -79,6 +79,23 @@ function createPlain(binding) {
     return { value, end: unpackers.end() };
   }
 
+  /** What a writer of streams packs with: messages together, and a message in parts. */
+  function sink(options) {
+    const { flags, maxDepth, undefinedMode } = readPackOptions(options);
+    const call = (method, value) => packers.call(method, value, flags, maxDepth, undefinedMode);
+    return {
+      pack: packers.bind(flags, maxDepth, undefinedMode),
+      packAll: (values) => call('packAll', values),
+      packParts: (value) => call('packParts', value),
+    };
+  }
+
+  /** What a reader of streams unpacks with. */
+  function source(options) {
+    const { copies, flags, maxDepth } = readUnpackOptions(options);
+    return { unpackers, flags, maxDepth, copies, finish: null };
+  }
+
   /** Adds an extension for these functions, and for every Packr that is made from now on. */
   function addExtension(ext) {
     extensions.add(ext);
@@ -86,7 +103,17 @@ function createPlain(binding) {
     unpackers.extend();
   }
 
-  return { addExtension, extensions, pack, packInto, unpack, unpackFrom, unpackMultiple };
+  return {
+    addExtension,
+    extensions,
+    pack,
+    packInto,
+    sink,
+    source,
+    unpack,
+    unpackFrom,
+    unpackMultiple,
+  };
 }
 
 module.exports = { checkOffset, checkTarget, createPlain };

@@ -9,6 +9,8 @@ const { checkFunction } = require('./options');
 
 /** Others may save structures between our reading and our saving them; not as often as this. */
 const MAX_ATTEMPTS = 4;
+/** Structures that can be shared at most. */
+const MAX_SHARED = 8160;
 
 class SharedStructures {
   constructor({ structures, getStructures, saveStructures }) {
@@ -18,7 +20,8 @@ class SharedStructures {
     this.get = checkFunction('getStructures', getStructures);
     this.save = checkFunction('saveStructures', saveStructures);
     this.isUsed = structures !== undefined || this.get !== null || this.save !== null;
-    this.canGrow = structures !== undefined || this.save !== null;
+    const isOpen = structures !== undefined && Object.isExtensible(structures);
+    this.canGrow = isOpen || this.save !== null;
     this.list = structures ?? [];
     this.isLoaded = this.get === null;
     /** Whether one of the user's two functions is running. */
@@ -35,6 +38,7 @@ class SharedStructures {
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       this.tell(packer.native, 'setShared');
       const { length } = this.list;
+      packer.forgetShared();
       const message = packOnce(value);
       const count = packer.shared();
       if (count <= length && this.list.length === length) return message;
@@ -131,17 +135,17 @@ class SharedStructures {
 function areStructures(list) {
   const areNames = (names) =>
     Array.isArray(names) && names.every((name) => typeof name === 'string');
-  return Array.isArray(list) && list.every(areNames);
+  return Array.isArray(list) && list.length <= MAX_SHARED && list.every(areNames);
 }
 
 function checkedStructures(list) {
   if (!areStructures(list)) {
     throw new MsgpackError(
       'ERR_MSGPACK_RECORD',
-      'The structures of records are an array of arrays of names',
+      `The structures of records are an array of up to ${MAX_SHARED} arrays of names`,
     );
   }
   return list.map((names) => [...names]);
 }
 
-module.exports = { SharedStructures };
+module.exports = { MAX_SHARED, SharedStructures };

@@ -35,12 +35,17 @@ layout! {
     DEEP_ROOM = 7;
     /// Unpack, in: one of the `MODE_…` values.
     MODE = 6;
+    /// Pack, in: how many messages there are, one behind the other.
+    COUNT = 6;
     /// Unpack, out: changes whenever shape ids start anew.
     GENERATION = 7;
     /// Unpack, out: the word of the root value.
     ROOT = 9;
     /// Pack, out: how many record structures the reader shares by now.
     SHARED = 8;
+    /// Unpack, out, of MODE_STREAM: why no message follows, a `FAULT_…` code whose offset is
+    /// LENGTH_F64, or 0.
+    STOPPED = 8;
     /// Out, a double at this index: bytes of the result, or the offset of a fault.
     LENGTH_F64 = 5;
     /// Unpack, in: where to start. Out: where the value ended. A double at this index.
@@ -112,6 +117,8 @@ layout! {
     /// The rest of a root array of which LENGTH_F64 elements are left (in, and out again).
     MODE_REST_OF_ONE = 3;
     MODE_REST_OF_FROM = 4;
+    /// All messages up to one that is not complete or is damaged: STOPPED says which.
+    MODE_STREAM = 5;
 
     // Tags of the pack tape.
     /// Payload: the integer, 28 bits signed.
@@ -218,7 +225,7 @@ layout! {
     RARE_TAG = 7;
     /// An object that is pointed at: its word, its id.
     RARE_ID = 8;
-    /// The first word is the id of an object that came before.
+    /// The first word is the id of an object that came before; behind the kind the ext's offset.
     RARE_REF = 9;
     /// A BigInt as two's complement, big-endian: offset low and high; behind the kind its length.
     RARE_BIGINT = 10;
@@ -273,6 +280,8 @@ layout! {
     KIND_POINTER = 8;
     KIND_REFUSED = 9;
     KIND_BUNDLE = 10;
+    /// Bytes, whatever the type means otherwise.
+    KIND_OWN = 11;
 
     /// Bits of the length in a string word of the unpack tape; the rest is the offset.
     STR_LENGTH_BITS = 12;

@@ -1383,7 +1383,7 @@ impl Packer {
         pieces.push(piece);
         let mut slab = vec![0xaa; usize::from(choices.drawn[0])];
         let encoder = &mut self.encoder;
-        encoder.start(self.options, self.max_depth);
+        encoder.start(self.options, self.max_depth, 1);
         // SAFETY: the slab outlives the message.
         unsafe { encoder.out.start(slab.as_mut_ptr(), slab.len()) };
         for (i, mut piece) in pieces.into_iter().enumerate() {
@@ -1530,7 +1530,7 @@ fn lone_surrogates_are_replaced_and_never_fuse() {
     }
     rope.extend([0xdc26; TEXT_PADDING]);
     let mut encoder = Encoder::default();
-    encoder.start(0, 1000);
+    encoder.start(0, 1000, 1);
     let mut text = Text::new(Units::Utf16(&rope));
     encoder.run(&words, &Shapes::default(), &mut text, &mut Held::default()).unwrap();
     let read = rmpv::decode::read_value(&mut encoder.out.written()).unwrap();
@@ -1570,7 +1570,7 @@ fn a_tape_that_makes_no_sense_is_a_fault_and_no_panic() {
     let mut random = Random(7);
     for _ in 0..20_000 {
         let mut encoder = Encoder::default();
-        encoder.start(0, 1000);
+        encoder.start(0, 1000, 1);
         let mut shapes = Shapes::default();
         shapes.define(["a", "b"].into_iter());
         shapes.define([].into_iter());

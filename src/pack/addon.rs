@@ -74,6 +74,8 @@ pub(crate) unsafe extern "C" fn create_packer(
             check(sys::napi_create_object(env, &mut packer))?;
             add_function(env, packer, c"encode", encode, shared.clone())?;
             add_function(env, packer, c"take", take, shared.clone())?;
+            add_function(env, packer, c"splices", splices, shared.clone())?;
+            add_function(env, packer, c"takeWritten", take_written, shared.clone())?;
             add_function(env, packer, c"setSlab", set_slab, shared.clone())?;
             add_function(env, packer, c"defineShape", define_shape, shared.clone())?;
             add_function(env, packer, c"clearShapes", clear_shapes, shared.clone())?;
@@ -105,7 +107,8 @@ unsafe extern "C" fn encode(env: napi_env, info: napi_callback_info) -> napi_val
         if !packer.started {
             packer.started = true;
             let max_depth = header[MAX_DEPTH as usize] as usize;
-            packer.encoder.start(header[OPTIONS as usize], max_depth);
+            let count = header[COUNT as usize] as u32;
+            packer.encoder.start(header[OPTIONS as usize], max_depth, count);
             let (slab, len) = packer.slabs[usize::from(header[SLAB as usize] != 0)];
             let at = (header[SLAB_AT as usize] as usize).min(len);
             // SAFETY: JavaScript holds the slab, has just seen that it is not detached, and `at`
@@ -379,6 +382,62 @@ unsafe extern "C" fn take(env: napi_env, info: napi_callback_info) -> napi_value
     unsafe { call(env, info, body) }
 }
 
+/// `splices()` → where in what is written a binary belongs that is not, and its index in the refs;
+/// the next one's, and so on.
+unsafe extern "C" fn splices(env: napi_env, info: napi_callback_info) -> napi_value {
+    fn body(shared: &Shared, env: napi_env, []: [napi_value; 0]) -> Result<napi_value> {
+        let packer = borrow(shared)?;
+        let mut array = null_mut();
+        // SAFETY: a live environment and its own values.
+        unsafe {
+            check(sys::napi_create_array(env, &mut array))?;
+            let numbers = packer.encoder.out.splices.iter();
+            let numbers = numbers.flat_map(|splice| [splice.at as f64, f64::from(splice.reference)]);
+            for (index, number) in numbers.enumerate() {
+                let mut value = null_mut();
+                check(sys::napi_create_double(env, number, &mut value))?;
+                check(sys::napi_set_element(env, array, index as u32, value))?;
+            }
+        }
+        Ok(array)
+    }
+    // SAFETY: made by `create_packer` with this state.
+    unsafe { call(env, info, body) }
+}
+
+/// `takeWritten(target)`: copies what is written, without those binaries, into `target`, which has
+/// its length.
+unsafe extern "C" fn take_written(env: napi_env, info: napi_callback_info) -> napi_value {
+    fn body(shared: &Shared, env: napi_env, [target]: [napi_value; 1]) -> Result<napi_value> {
+        let mut packer = borrow(shared)?;
+        let packer = &mut *packer;
+        let (mut kind, mut len, mut data) = (0, 0, null_mut());
+        // SAFETY: Node checks the type; no JavaScript runs before the copy is done.
+        check(unsafe {
+            sys::napi_get_typedarray_info(
+                env,
+                target,
+                &mut kind,
+                &mut len,
+                &mut data,
+                null_mut(),
+                null_mut(),
+            )
+        })?;
+        let written = packer.encoder.out.written();
+        if !packer.encoder.done() || len != written.len() {
+            return Err(Error::from_reason("the result's length"));
+        }
+        // SAFETY: `len` bytes on both sides; what is written is our own memory.
+        unsafe { std::ptr::copy_nonoverlapping(written.as_ptr(), data.cast::<u8>(), len) };
+        packer.encoder.out.trim();
+        packer.started = false;
+        Ok(null_mut())
+    }
+    // SAFETY: made by `create_packer` with this state.
+    unsafe { call(env, info, body) }
+}
+
 /// `setSlab(which, arrayBuffer)`: where small (0) or larger (1) results go from now on.
 unsafe extern "C" fn set_slab(env: napi_env, info: napi_callback_info) -> napi_value {
     fn body(shared: &Shared, env: napi_env, [which, slab]: [napi_value; 2]) -> Result<napi_value> {
@@ -416,16 +475,17 @@ unsafe extern "C" fn define_shape(env: napi_env, info: napi_callback_info) -> na
     unsafe { call(env, info, body) }
 }
 
-/// `configureRecords(maxShared, maxOwn, sequential)`: forgets all structures.
+/// `configureRecords(maxShared, maxOwn, sequential, skipped)`: forgets all structures.
 unsafe extern "C" fn configure_records(env: napi_env, info: napi_callback_info) -> napi_value {
     fn body(
         shared: &Shared,
         env: napi_env,
-        [max_shared, max_own, sequential]: [napi_value; 3],
+        [max_shared, max_own, sequential, skipped]: [napi_value; 4],
     ) -> Result<napi_value> {
         let (max_shared, max_own) = (integer(env, max_shared)?, integer(env, max_own)?);
-        let sequential = integer(env, sequential)? != 0;
-        borrow(shared)?.encoder.records.configure(max_shared, max_own, sequential);
+        let (sequential, skipped) = (integer(env, sequential)? != 0, integer(env, skipped)?);
+        let records = &mut borrow(shared)?.encoder.records;
+        records.configure(max_shared, max_own, sequential, skipped);
         Ok(null_mut())
     }
     // SAFETY: made by `create_packer` with this state.

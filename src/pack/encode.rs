@@ -99,9 +99,9 @@ impl Default for Encoder {
 }
 
 impl Encoder {
-    /// Begins a message; `out.start` has said where it goes.
-    pub fn start(&mut self, options: i32, max_depth: usize) {
-        self.frame = ROOT;
+    /// Begins a message, or `count` of them; `out.start` has said where they go.
+    pub fn start(&mut self, options: i32, max_depth: usize, count: u32) {
+        self.frame = Frame { left: count, total: count, ..ROOT };
         self.stack.clear();
         self.max_depth = max_depth;
         self.max_stack = max_depth.saturating_mul(1 + PREFIXES);

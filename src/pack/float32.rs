@@ -37,7 +37,7 @@ fn takes_decimal(number: f64, mode: i32) -> bool {
         return true;
     }
     let scaled = number * multiplier(number as f32);
-    f64::from(scaled as i32) == scaled
+    f64::from(scaled as i32) == scaled && round(number as f32) == number
 }
 
 /// The decimal number that a float 32 stands for: its value to the digits that it can tell apart.

@@ -3,6 +3,7 @@
 // Packers: the memory of results, and what happens when a value's own code packs something in the
 // middle of a pack.
 
+const { types } = require('node:util');
 const { markAsUntransferable } = require('node:worker_threads');
 const { LENGTH_F64, SHARED, SLAB, STATUS, STATUS_IN_SLAB, STATUS_OK } = require('../tape');
 const { MsgpackError } = require('../error');
@@ -126,8 +127,62 @@ function createPacker(binding, careful, features) {
     }
   }
 
+  /** Several values as messages one behind the other, in one Buffer. */
+  function packAll(values, options, maxDepth, undefinedMode) {
+    busy = true;
+    try {
+      slab.prepare();
+      T[SLAB] = slab.which;
+      walker.walkAll(values, options, maxDepth, undefinedMode, slab);
+      return result(F[LENGTH_F64]);
+    } catch (error) {
+      walker.reset();
+      throw error;
+    } finally {
+      busy = false;
+    }
+  }
+
+  /** A message in parts: large binaries are the caller's own, not copies. */
+  function packParts(x, options, maxDepth, undefinedMode) {
+    busy = true;
+    try {
+      slab.prepare();
+      T[SLAB] = slab.which;
+      walker.walk(x, options, maxDepth, undefinedMode, slab);
+      const places = T[STATUS] === STATUS_IN_SLAB ? [] : native.splices();
+      return places.length === 0 ? [result(F[LENGTH_F64])] : partsAt(places);
+    } catch (error) {
+      walker.reset();
+      throw error;
+    } finally {
+      busy = false;
+    }
+  }
+
+  function partsAt(places) {
+    const held = walker.references();
+    let length = F[LENGTH_F64];
+    for (let i = 1; i < places.length; i += 2) length -= held[places[i]].byteLength;
+    const written = allocate(length);
+    native.takeWritten(written);
+    const parts = [];
+    let from = 0;
+    for (let i = 0; i < places.length; i += 2) {
+      parts.push(written.subarray(from, places[i]), asBuffer(held[places[i + 1]]));
+      from = places[i];
+    }
+    parts.push(written.subarray(from));
+    return parts.filter((part) => part.length > 0);
+  }
+
   /** How many structures of records the reader shares after the last message. */
   const shared = () => T[SHARED];
+
+  /** Before a message: what an earlier one that failed has left there does not count. */
+  function forgetShared() {
+    T[SHARED] = 0;
+  }
 
   /** Moves the finished message into `target`, which has its length. */
   function take(target) {
@@ -158,7 +213,24 @@ function createPacker(binding, careful, features) {
     }
   }
 
-  return { extend: walker.extend, isBusy: () => busy, native, pack, packInto, shared };
+  return {
+    extend: walker.extend,
+    isBusy: () => busy,
+    forgetShared,
+    native,
+    pack,
+    packAll,
+    packInto,
+    packParts,
+    shared,
+  };
+}
+
+/** The same memory as a Buffer; a copy of memory that others may write. */
+function asBuffer(bytes) {
+  if (types.isSharedArrayBuffer(bytes.buffer)) return Buffer.from(bytes);
+  if (Buffer.isBuffer(bytes)) return bytes;
+  return new FastBuffer(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
 /** Whether for…in finds more than own keys: somebody has extended Object.prototype. */
@@ -216,10 +288,13 @@ function createPackers(binding, features, nestedFeatures = features) {
     return withSpare('pack', ...args);
   }
 
-  function packInto(...args) {
-    if (isPolluted()) return withCareful('packInto', ...args);
-    return main.isBusy() ? withSpare('packInto', ...args) : main.packInto(...args);
+  /** Any of a packer's other methods. */
+  function call(method, ...args) {
+    if (isPolluted()) return withCareful(method, ...args);
+    return main.isBusy() ? withSpare(method, ...args) : main[method](...args);
   }
+
+  const packInto = (...args) => call('packInto', ...args);
 
   /** The features' extensions have changed. */
   function extend() {
@@ -229,7 +304,7 @@ function createPackers(binding, features, nestedFeatures = features) {
     careful = null;
   }
 
-  return { bind, extend, main, pack, packInto, packNested };
+  return { bind, call, extend, main, pack, packInto, packNested };
 }
 
 module.exports = { createPackers };

@@ -97,7 +97,8 @@ function sorted(keys, values) {
 
 /** The entries of a Map in the order of what is written for their keys. */
 function sortEntries(map, keys, items, filter) {
-  const order = orderOf(map, keys, filter);
+  // Keys that are two objects may be written alike.
+  const order = orderOf(map, keys, filter, (i) => filter.encode(items[i]));
   return { keys: order.map((i) => keys[i]), items: order.map((i) => items[i]) };
 }
 
@@ -110,7 +111,7 @@ function sortValues(set, values, filter) {
  * The order of `items`, which `container` has: found once, because what lies deep in sets of sets is
  * sorted on every way that leads there.
  */
-function orderOf(container, items, { encode, orders }) {
+function orderOf(container, items, { encode, orders }, ties = null) {
   const known = orders.get(container);
   const isSame =
     known?.items.length === items.length &&
@@ -120,7 +121,10 @@ function orderOf(container, items, { encode, orders }) {
   // What holds itself meets this while its own order is not known.
   orders.set(container, { items, order });
   const bytes = items.map((item) => encode(item));
-  const sorted = order.slice().sort((i, j) => Buffer.compare(bytes[i], bytes[j]));
+  const sorted = order.slice().sort((i, j) => {
+    const difference = Buffer.compare(bytes[i], bytes[j]);
+    return difference !== 0 || ties === null ? difference : Buffer.compare(ties(i), ties(j));
+  });
   orders.set(container, { items, order: sorted });
   return sorted;
 }

@@ -16,6 +16,9 @@ const FIRST_WIDE_ID: u8 = 0x60;
 /// Structures whose ids are one byte in either form, and how many ids share a second byte.
 const NARROW: u32 = 32;
 
+/// Indexes that ids of two bytes can tell apart.
+const MAX_INDEXES: u32 = 8192;
+
 const NONE: u32 = u32::MAX;
 
 /// The names of a structure, each as it is written.
@@ -25,6 +28,9 @@ type Names = Box<[u8]>;
 pub struct Records {
     max_shared: u32,
     max_own: u32,
+    /// Where the own indexes start: behind the shared ones, or further up.
+    own_base: u32,
+    skipped: u32,
     two_byte: bool,
     sequential: bool,
     /// By shape: the index of its structure, and whether it may be shared.
@@ -49,14 +55,19 @@ pub enum Form {
 }
 
 impl Records {
-    pub fn configure(&mut self, max_shared: u32, max_own: u32, sequential: bool) {
-        *self = Records { max_shared, max_own, sequential, ..Records::default() };
-        self.own = vec![NONE; max_own as usize];
+    /// `skipped` own indexes belong to another writer of the same stream.
+    pub fn configure(&mut self, max_shared: u32, max_own: u32, sequential: bool, skipped: u32) {
+        *self = Records { max_shared, max_own, sequential, skipped, ..Records::default() };
         self.choose_ids();
     }
 
     fn choose_ids(&mut self) {
-        self.two_byte = self.max_shared > NARROW || self.max_shared + self.max_own > 2 * NARROW;
+        self.own_base = self.max_shared + self.skipped;
+        self.max_own = self.max_own.min(MAX_INDEXES.saturating_sub(self.own_base));
+        let ids = self.own_base + self.max_own;
+        self.two_byte = self.max_shared > NARROW || ids > 2 * NARROW;
+        self.own = vec![NONE; self.max_own as usize];
+        self.own_next = 0;
     }
 
     /// A shape has been defined, as the next id.
@@ -87,7 +98,6 @@ impl Records {
         for (shape, index) in self.indexes.iter_mut().enumerate() {
             *index = self.by_names.get(shapes.names(shape as u32)).copied().unwrap_or(NONE);
         }
-        self.own.fill(NONE);
     }
 
     pub fn shared(&self) -> &[(u32, Names)] {
@@ -122,7 +132,7 @@ impl Records {
         for at in self.fresh.drain(..) {
             let shape = std::mem::replace(&mut self.own[at as usize], NONE);
             if let Some(index) = self.indexes.get_mut(shape as usize)
-                && *index == self.max_shared + at
+                && *index == self.own_base + at
             {
                 *index = NONE;
             }
@@ -133,7 +143,7 @@ impl Records {
     pub fn put(&mut self, shape: u32, shapes: &Shapes, out: &mut Out) -> Form {
         let index = self.indexes[shape as usize];
         if index != NONE {
-            let own = index.wrapping_sub(self.max_shared) as usize;
+            let own = index.wrapping_sub(self.own_base) as usize;
             if (index as usize) < self.shared.len() || self.own.get(own) == Some(&shape) {
                 out.reserve(ID_ROOM);
                 self.put_id(index, out);
@@ -176,7 +186,7 @@ impl Records {
         self.own_next = (at + 1) % self.max_own;
         self.own[at as usize] = shape;
         self.fresh.push(at);
-        Some(self.max_shared + at)
+        Some(self.own_base + at)
     }
 
     fn put_definition(&self, index: u32, keys: u32, out: &mut Out) {

@@ -9,6 +9,7 @@
 // value was found.
 
 const { types } = require('node:util');
+const { COUNT } = require('../tape');
 const { DEEP_ROOM, END, EXT_ERROR, EXT_REGEXP, EXT_SET, FAULT_CHANGED } = require('../tape');
 const { FAULT_DEPTH, FAULT_TOO_LARGE, FAULT_TRUNCATED, HEADER_WORDS } = require('../tape');
 const { MAX_DEPTH, OPTIONS, P_ARRAY, P_BIGINT, P_BIN, P_DATE, P_EXT, P_INT } = require('../tape');
@@ -83,6 +84,7 @@ function createWalker(binding, careful, features) {
   const F = new Float64Array(memory);
   const B = new BigInt64Array(memory);
   const native = binding.createPacker(memory);
+  T[COUNT] = 1;
   const { extensions, filter, moreTypes, quirks, records } = features;
   const shapes = new Shapes(native, () => new Site(other), records);
   /** Says of each object whether it is a record. */
@@ -90,7 +92,8 @@ function createWalker(binding, careful, features) {
   const compiles = canCompile && !careful && filter === null && recordsOnly === null;
   const usesToJSON = quirks?.useToJSON ?? true;
   if (records !== null) {
-    native.configureRecords(records.maxShared, records.maxOwn, records.sequential ? 1 : 0);
+    const { maxOwn, maxShared, sequential, skipped } = records;
+    native.configureRecords(maxShared, maxOwn, sequential ? 1 : 0, skipped);
   }
 
   let rope = '';
@@ -100,8 +103,15 @@ function createWalker(binding, careful, features) {
   let slab = null;
   /** Objects of this message that may come again, by the order of their marks. */
   let identity = null;
+  let marks = 0;
+  /** Where the last mark ends: nothing stands between it and its object yet. */
+  let markEnd = -1;
+  /** Objects whose extension is writing them. */
+  const writing = new Set();
   /** Whether an array may be more than its elements: an extension's, or one that comes again. */
   const clones = features.structuredClone;
+  /** Whether something begins anew with every message. */
+  const isRenewed = clones || filter?.sorts === true;
   let arraysAreSpecial = clones || extensions.hasArrays;
   /** What objects with a given prototype are: one of the walkers below. */
   let kinds = new WeakMap();
@@ -134,6 +144,7 @@ function createWalker(binding, careful, features) {
   function flush(p) {
     encode(p, false);
     isFlushed = true;
+    markEnd = -1;
     if (T[STATUS] !== STATUS_OK) throw fault();
     return HEADER_WORDS;
   }
@@ -338,9 +349,18 @@ function createWalker(binding, careful, features) {
     if (p > LIMIT) p = flush(p);
     const known = identity.get(x);
     if (known === undefined) {
-      identity.set(x, identity.size);
+      // What an object is replaced by is the same object to the reader.
+      if (p === markEnd) {
+        identity.set(x, marks - 1);
+        return p;
+      }
+      identity.set(x, marks++);
       T[p] = MARK;
+      markEnd = p + 1;
       return p + 1;
+    }
+    if (writing.has(x)) {
+      fail('ERR_MSGPACK_REFERENCE', 'An object that holds itself through an extension', p);
     }
     T[p] = REF;
     T[p + 1] = known;
@@ -494,6 +514,8 @@ function createWalker(binding, careful, features) {
       const end = identify(x, p);
       if (end < 0) return -end;
       p = end;
+      // What has a mark is there.
+      if (hole === SKIP) hole = UNDEFINED;
     }
     if (proto !== plain && proto !== null) return special(x, proto, p, room, hole, site);
     return toJSONOr(x, p, room, hole, site, proto);
@@ -575,7 +597,7 @@ function createWalker(binding, careful, features) {
     if (shape === null) return dictionary(values, keys, p, room, site, { isList: true });
     T[p++] = (shape.id << TAG_BITS) | P_SHAPE;
     for (let i = 0; i < keys.length; i++) {
-      p = value(values[i], p, room - 1, SKIP, shape.sites[i]);
+      p = value(values[i], p, room - 1, records === null ? SKIP : UNDEFINED, shape.sites[i]);
     }
     return p > LIMIT ? flush(p) : p;
   }
@@ -634,7 +656,7 @@ function createWalker(binding, careful, features) {
       if (p > LIMIT || rope.length > MAX_ROPE_UNITS) p = flush(p);
       const key = keys[i];
       if (!isRecord) p = typeof key === 'string' ? string(key, p) : number(key, p);
-      p = value(x[isList ? i : key], p, room - 1, SKIP, inner);
+      p = value(x[isList ? i : key], p, room - 1, isRecord ? UNDEFINED : SKIP, inner);
     }
     return p > LIMIT ? flush(p) : p;
   }
@@ -654,8 +676,12 @@ function createWalker(binding, careful, features) {
    * a stack of its own.
    */
   function deep(container, p, room) {
+    return deepFrom(frameOf(container), p, room);
+  }
+
+  function deepFrom(first, p, room) {
     const open = [];
-    let frame = frameOf(container);
+    let frame = first;
     for (;;) {
       if (p > LIMIT) p = flush(p);
       if (room === 0) throw tooDeepError(pathAt(p));
@@ -682,22 +708,28 @@ function createWalker(binding, careful, features) {
   }
 
   /** An entry of a container that lies deep: packed if it is a scalar, otherwise the frame for it. */
-  function entry(x, p, room, hole) {
+  function entry(x, p, room, hole, isMarked = false) {
     for (;;) {
       if (typeof x !== 'object' || x === null) {
         return { frame: null, p: value(x, p, room, hole, new Site(other)) };
       }
-      if (identity !== null) {
+      if (identity !== null && !isMarked) {
         p = identify(x, p);
         if (p < 0) return { frame: null, p: -p };
+        if (hole === SKIP) hole = UNDEFINED;
       }
+      isMarked = false;
       const proto = getPrototypeOf(x);
       const ext = proto === plain || proto === list ? null : extensions.of(proto);
       if (ext === null) break;
       if (ext.write === undefined) return { frame: null, p: extended(ext, x, p, room, null) };
-      if (room-- === 0) throw tooDeepError(pathAt(p));
+      if (room-- <= 0) throw tooDeepError(pathAt(p));
+      if (p > LIMIT) p = flush(p);
       p = tag(ext.type, p);
-      x = called(ext, 'write', x, p);
+      const written = called(ext, 'write', x, p);
+      if (written === x)
+        return { frame: isArray(x) ? arrayFrame(x, lengthOf(x, p)) : recordFrame(x), p };
+      x = written;
       hole = NIL;
     }
     if (asksForJSON(x)) x = x.toJSON();
@@ -773,7 +805,8 @@ function createWalker(binding, careful, features) {
       };
       const isList = selected !== null;
       const source = isList ? selected.values : x;
-      return { source, keys: isList ? null : shape.keys, stride: 1, hole: SKIP, at: 0, n, head };
+      const hole = records === null ? SKIP : UNDEFINED;
+      return { source, keys: isList ? null : shape.keys, stride: 1, hole, at: 0, n, head };
     }
     const values = selected === null ? keys.map((key) => x[key]) : selected.values;
     if (isMap || records === null || records.maxOwn === 0) {
@@ -784,7 +817,8 @@ function createWalker(binding, careful, features) {
       );
     }
     const head = (p) => dictionaryHead(n, true, p);
-    return { source: keys.concat(values), keys: null, stride: 1, hole: NIL, at: 0, n: 2 * n, head };
+    const source = keys.concat(values);
+    return { source, keys: null, stride: 1, hole: UNDEFINED, at: 0, n: 2 * n, head };
   }
 
   /** Anything whose prototype is not Object's: what it is decides, not how it was made. */
@@ -807,13 +841,21 @@ function createWalker(binding, careful, features) {
   /** An object of a class that has an extension. */
   function extended(ext, x, p, room, site) {
     if (ext.write !== undefined) {
-      if (room <= 0) throw tooDeepError(pathAt(p));
+      if (room <= T[DEEP_ROOM]) {
+        const below = entry(x, p, room, NIL, true);
+        return below.frame === null ? below.p : deepFrom(below.frame, below.p, room);
+      }
+      if (p > LIMIT) p = flush(p);
       p = tag(ext.type, p);
       const written = called(ext, 'write', x, p);
       // Returning itself means a plain object, as with toJSON.
       if (written === x)
         return isArray(x) ? elementsOf(x, p, room, site) : record(x, p, room, site, null);
-      return value(written, p, room - 1, NIL, site);
+      if (identity === null) return value(written, p, room - 1, NIL, site);
+      writing.add(x);
+      p = value(written, p, room - 1, NIL, site);
+      writing.delete(x);
+      return p;
     }
     const data = called(ext, 'pack', x, p);
     if (!ArrayBuffer.isView(data) && !types.isAnyArrayBuffer(data)) {
@@ -1002,6 +1044,11 @@ function createWalker(binding, careful, features) {
 
   /** The walker of a place where a Map was found. */
   function mapAt(x, p, room, hole, site) {
+    if (getPrototypeOf(x) !== mapPrototype) {
+      site.walk = other;
+      return other(x, p, room, hole, site);
+    }
+    // Few have that prototype and are none.
     try {
       mapSize.call(x);
     } catch {
@@ -1013,6 +1060,11 @@ function createWalker(binding, careful, features) {
 
   /** The walker of a place where a Set was found. */
   function setAt(x, p, room, hole, site) {
+    if (getPrototypeOf(x) !== setPrototype) {
+      site.walk = other;
+      return other(x, p, room, hole, site);
+    }
+    // Few have that prototype and are none.
     try {
       setSize.call(x);
     } catch {
@@ -1195,7 +1247,7 @@ function createWalker(binding, careful, features) {
     T[MAX_DEPTH] = maxDepth;
     T[DEEP_ROOM] = Math.max(0, maxDepth - RECURSION);
     undefinedMode = mode;
-    if (clones || shapes.full) renew();
+    if (isRenewed || shapes.full) renew();
     const p = value(x, HEADER_WORDS, maxDepth, AT_ROOT, rootSite);
     encode(p, !isFlushed);
     const status = T[STATUS];
@@ -1204,8 +1256,39 @@ function createWalker(binding, careful, features) {
     else if (status !== STATUS_OK) throw fault();
   }
 
+  /** The same for several values, as messages one behind the other. */
+  function walkAll(values, options, maxDepth, mode, target) {
+    slab = target;
+    isFlushed = false;
+    T[COUNT] = values.length;
+    T[OPTIONS] = options;
+    T[MAX_DEPTH] = maxDepth;
+    T[DEEP_ROOM] = Math.max(0, maxDepth - RECURSION);
+    undefinedMode = mode;
+    if (isRenewed || shapes.full) renew();
+    try {
+      let p = HEADER_WORDS;
+      for (const x of values) {
+        if (p > LIMIT || rope.length > MAX_ROPE_UNITS) p = flush(p);
+        p = value(x, p, maxDepth, AT_ROOT, rootSite);
+      }
+      encode(p, !isFlushed);
+    } finally {
+      T[COUNT] = 1;
+    }
+    const status = T[STATUS];
+    if (status === STATUS_IN_SLAB) refs = null;
+    else if (status !== STATUS_OK) throw fault();
+  }
+
   function renew() {
-    if (clones) identity = new Map();
+    if (filter?.sorts && !features.isNested) filter.orders = new WeakMap();
+    if (clones) {
+      identity = new Map();
+      marks = 0;
+      markEnd = -1;
+      writing.clear();
+    }
     if (shapes.full) {
       shapes.clear();
       rootSite = new Site(other);
@@ -1218,7 +1301,7 @@ function createWalker(binding, careful, features) {
     return held;
   }
 
-  return { F, T, extend, fault, native, references, reset, walk };
+  return { F, T, extend, fault, native, references, reset, walk, walkAll };
 }
 
 module.exports = { createWalker };

@@ -9,6 +9,7 @@ use napi::{Error, Result};
 
 use super::parse::{Options, Parser, Stop};
 use super::text::TextSink;
+use crate::stream::scan::{Meaning, Scan, Scanner};
 use crate::addon::{
     add_function, array_buffer, array_length, call, check, element, integer, private_bytes,
     string_array, strings,
@@ -20,6 +21,8 @@ struct Unpacker {
     tape: *mut i32,
     words: usize,
     parser: Parser,
+    /// Of messages of which a stream has brought only a part.
+    scanners: Vec<Option<Scanner>>,
     texts: Vec<napi_value>,
 }
 
@@ -35,6 +38,7 @@ pub(crate) unsafe extern "C" fn create_parser(
             tape: null_mut(),
             words: 0,
             parser: Parser::default(),
+            scanners: Vec::new(),
             texts: Vec::new(),
         }));
         let mut parser = null_mut();
@@ -44,6 +48,9 @@ pub(crate) unsafe extern "C" fn create_parser(
             add_function(env, parser, c"parse", parse, shared.clone())?;
             add_function(env, parser, c"setTape", set_tape, shared.clone())?;
             add_function(env, parser, c"shapeKeys", shape_keys, shared.clone())?;
+            add_function(env, parser, c"scan", scan, shared.clone())?;
+            add_function(env, parser, c"openScan", open_scan, shared.clone())?;
+            add_function(env, parser, c"closeScan", close_scan, shared.clone())?;
             add_function(env, parser, c"setExtKind", set_ext_kind, shared.clone())?;
             add_function(env, parser, c"setSequential", set_sequential, shared.clone())?;
             add_function(env, parser, c"setStructures", set_structures, shared.clone())?;
@@ -118,6 +125,11 @@ unsafe extern "C" fn parse(env: napi_env, info: napi_callback_info) -> napi_valu
             (0, 0)
         } else {
             let start = header_f64(words, OFFSET_F64) as usize;
+            // Between two parts an extension may have cut the memory of the input.
+            if start > input.len() && matches!(mode, MODE_REST_OF_ONE | MODE_REST_OF_FROM) {
+                words[STATUS as usize] = FAULT_INPUT;
+                return Ok(null_mut());
+            }
             (start.min(input.len()), header_f64(words, LENGTH_F64) as usize)
         };
         unpacker.texts.clear();
@@ -127,8 +139,10 @@ unsafe extern "C" fn parse(env: napi_env, info: napi_callback_info) -> napi_valu
         match outcome {
             Ok(end) => {
                 words[STATUS as usize] = if end.left == 0 { STATUS_OK } else { STATUS_MORE };
+                words[STOPPED as usize] = end.stopped.map_or(0, |fault| fault.code);
+                let length = end.stopped.map_or(end.left, |fault| fault.offset);
                 set_header_f64(words, OFFSET_F64, end.pos as f64);
-                set_header_f64(words, LENGTH_F64, end.left as f64);
+                set_header_f64(words, LENGTH_F64, length as f64);
                 texts_value(env, &unpacker.texts)
             }
             Err(Stop::Grow(size)) => {
@@ -142,6 +156,81 @@ unsafe extern "C" fn parse(env: napi_env, info: napi_callback_info) -> napi_valu
                 Ok(null_mut())
             }
         }
+    }
+    // SAFETY: made by `create_parser` with this state.
+    unsafe { call(env, info, body) }
+}
+
+/// `openScan()` → the number of a scanner.
+unsafe extern "C" fn open_scan(env: napi_env, info: napi_callback_info) -> napi_value {
+    fn body(shared: &Shared, env: napi_env, []: [napi_value; 0]) -> Result<napi_value> {
+        let mut unpacker = borrow(shared)?;
+        let scanners = &mut unpacker.scanners;
+        let number = scanners.iter().position(Option::is_none).unwrap_or_else(|| {
+            scanners.push(None);
+            scanners.len() - 1
+        });
+        scanners[number] = Some(Scanner::default());
+        let mut result = null_mut();
+        // SAFETY: a live environment.
+        check(unsafe { sys::napi_create_uint32(env, number as u32, &mut result) })?;
+        Ok(result)
+    }
+    // SAFETY: made by `create_parser` with this state.
+    unsafe { call(env, info, body) }
+}
+
+/// `closeScan(number)`: the scanner is not needed any more.
+unsafe extern "C" fn close_scan(env: napi_env, info: napi_callback_info) -> napi_value {
+    fn body(shared: &Shared, env: napi_env, [number]: [napi_value; 1]) -> Result<napi_value> {
+        let number = integer(env, number)? as usize;
+        if let Some(scanner) = borrow(shared)?.scanners.get_mut(number) {
+            *scanner = None;
+        }
+        Ok(null_mut())
+    }
+    // SAFETY: made by `create_parser` with this state.
+    unsafe { call(env, info, body) }
+}
+
+/// `scan(piece, number)`: looks with a scanner for the end of a message, from OFFSET_F64 of the piece
+/// on, that may not take more than LENGTH_F64 bytes. STATUS_OK: it ends at OFFSET_F64 of the piece. STATUS_MORE: at least
+/// LENGTH_F64 bytes are missing. Or a fault, whose offset is counted from the start of the message.
+unsafe extern "C" fn scan(env: napi_env, info: napi_callback_info) -> napi_value {
+    fn body(shared: &Shared, env: napi_env, [piece, number]: [napi_value; 2]) -> Result<napi_value> {
+        let number = integer(env, number)? as usize;
+        let mut unpacker = borrow(shared)?;
+        let unpacker = &mut *unpacker;
+        // SAFETY: as in `parse`.
+        let words = unsafe { std::slice::from_raw_parts_mut(unpacker.tape, unpacker.words) };
+        // SAFETY: no JavaScript runs before this call returns.
+        let Some(piece) = (unsafe { private_bytes(env, piece) }) else {
+            words[STATUS as usize] = FAULT_INPUT;
+            return Ok(null_mut());
+        };
+        let start = (header_f64(words, OFFSET_F64) as usize).min(piece.len());
+        let max = header_f64(words, LENGTH_F64) as u64;
+        let options = words[OPTIONS as usize];
+        let meaning = Meaning {
+            kinds: &unpacker.parser.ext_kinds,
+            records: options & OPT_RECORDS != 0,
+            strict_ids: options & OPT_STRICT_IDS != 0,
+        };
+        let Some(Some(scanner)) = unpacker.scanners.get_mut(number) else {
+            return Err(Error::from_reason("a scanner"));
+        };
+        let structures = &unpacker.parser.structures;
+        let (status, number) = match scanner.scan(&piece[start..], max, &meaning, structures) {
+            Ok(Scan::Complete(at)) => {
+                set_header_f64(words, OFFSET_F64, (start + at) as f64);
+                (STATUS_OK, 0.0)
+            }
+            Ok(Scan::More(missing)) => (STATUS_MORE, missing as f64),
+            Err(fault) => (fault.code, fault.offset as f64),
+        };
+        words[STATUS as usize] = status;
+        set_header_f64(words, LENGTH_F64, number);
+        Ok(null_mut())
     }
     // SAFETY: made by `create_parser` with this state.
     unsafe { call(env, info, body) }
@@ -244,7 +333,7 @@ unsafe extern "C" fn structure_names(env: napi_env, info: napi_callback_info) ->
 /// `forget()`: the last message was not built, so JavaScript lacks the strings that it taught.
 unsafe extern "C" fn forget(env: napi_env, info: napi_callback_info) -> napi_value {
     fn body(shared: &Shared, _: napi_env, []: [napi_value; 0]) -> Result<napi_value> {
-        borrow(shared)?.parser.forget();
+        borrow(shared)?.parser.take_back();
         Ok(null_mut())
     }
     // SAFETY: made by `create_parser` with this state.

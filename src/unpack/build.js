@@ -14,6 +14,7 @@ const { MODE_REST_OF_FROM, MODE_REST_OF_ONE, OFFSET_F64, OPTIONS } = require('..
 const { OPT_MAPS_MAP, RARE_BIGINT, RARE_ID, RARE_INT64, RARE_INT64_TEXT } = require('../tape');
 const { RARE_NEW_STR, RARE_RECORD, RARE_REF, RARE_TAG, RARE_TIMESTAMP } = require('../tape');
 const { RARE_TYPED, RARE_UINT64, RARE_UINT64_TEXT, ROOT, STATUS } = require('../tape');
+const { FAULT_INPUT, MODE_STREAM, STOPPED } = require('../tape');
 const { STATUS_GROW, STATUS_MORE, STATUS_OK, STR_LENGTH_BITS, TAG_BITS } = require('../tape');
 const { USED, U_ARRAY, U_BIN, U_CONST, U_DATE, U_EXT, U_INT, U_INTS } = require('../tape');
 const { U_KNOWN_STR, U_LONG_STR, U_MAP, U_NUMBER, U_NUMBERS, U_OBJECT } = require('../tape');
@@ -50,6 +51,7 @@ const plain = Object.prototype;
 // An input of a subclass may have getters of its own under these names: user code, in the middle.
 const TypedArray = getPrototypeOf(Uint8Array.prototype);
 const bufferOf = getOwnPropertyDescriptor(TypedArray, 'buffer').get;
+const lengthOf = getOwnPropertyDescriptor(TypedArray, 'length').get;
 const byteOffsetOf = getOwnPropertyDescriptor(TypedArray, 'byteOffset').get;
 
 /** Where a Map of a deep message has no key waiting for its value. */
@@ -202,9 +204,10 @@ function createBuilder(binding, features) {
 
   /** A long array or a series of messages: undefined when a later part has a fault. */
   function parts(bytes, mode) {
-    const isSeries = mode === MODE_ALL;
+    const isSeries = mode === MODE_ALL || mode === MODE_STREAM;
     const rest = mode === MODE_ONE ? MODE_REST_OF_ONE : MODE_REST_OF_FROM;
     let q = T[ROOT] >>> TAG_BITS;
+    const length = lengthOf.call(bytes);
     const total = isSeries ? MAX_PREALLOCATED + 1 : T[q] + F[LENGTH_F64];
     const all = total > MAX_PREALLOCATED ? [] : new Array(total);
     let at = 0;
@@ -214,6 +217,11 @@ function createBuilder(binding, features) {
       const n = T[q];
       for (let i = 1; i <= n; i++) all[at++] = whole(T[q + i]);
       if (T[STATUS] === STATUS_OK) return all;
+      // Only an extension can have cut the input's memory meanwhile.
+      if (lengthOf.call(bytes) !== length) {
+        T[STATUS] = FAULT_INPUT;
+        return undefined;
+      }
       const status = parsePart(bytes, isSeries ? mode : rest, end, left);
       if (status !== STATUS_OK && status !== STATUS_MORE) return undefined;
       q = T[ROOT] >>> TAG_BITS;
@@ -319,7 +327,7 @@ function createBuilder(binding, features) {
       case RARE_ID:
         return refer(T[q + 1], value(T[q]));
       case RARE_REF:
-        return referred(T[q]);
+        return referred(T[q], offsetAt(q + 3));
       case RARE_BIGINT:
         return more.bigint(bytesAt(T[q] >>> 0, T[q + 1], T[q + 3] >>> 0));
       case RARE_TYPED:
@@ -367,7 +375,9 @@ function createBuilder(binding, features) {
     isCalling = true;
     try {
       const made = extension[name](x);
-      if (untouched !== null && typeof made === 'object' && made !== null) untouched.set(made, x);
+      if (untouched !== null && typeof made === 'object' && made !== null && made !== x) {
+        untouched.set(made, x);
+      }
       return made;
     } catch (cause) {
       throw extensionError(`The extension of type ${extension.type} failed`, offset, cause);
@@ -389,10 +399,11 @@ function createBuilder(binding, features) {
     return x;
   }
 
-  function referred(id) {
+  function referred(id, offset) {
     if (references?.has(id)) return references.get(id);
     // The parser has seen the id: what it stands for is not complete.
-    throw new MsgpackError('ERR_MSGPACK_REFERENCE', `A pointer to a value that holds it: id ${id}`);
+    const message = `A pointer to a value that is not complete (at byte ${offset})`;
+    throw new MsgpackError('ERR_MSGPACK_REFERENCE', message, { offset });
   }
 
   /** A record whose names are no shape. */
@@ -739,8 +750,30 @@ function createBuilder(binding, features) {
   }
 
   const status = () => T[STATUS];
+  /** Why the message behind the last one of a stream is not there: a fault, or 0. */
+  const stopped = () => T[STOPPED];
 
-  return { build, end, faultOffset, forget, isCalling: () => isCalling, native, parse, status };
+  /** Looks for the end of a message with scanner `number`, as `scan` in `addon.rs` says. */
+  function scan(piece, number, options, start, max) {
+    T[OPTIONS] = options;
+    F[OFFSET_F64] = start;
+    F[LENGTH_F64] = max;
+    native.scan(piece, number);
+    return T[STATUS];
+  }
+
+  return {
+    build,
+    end,
+    faultOffset,
+    forget,
+    isCalling: () => isCalling,
+    native,
+    parse,
+    scan,
+    status,
+    stopped,
+  };
 }
 
 module.exports = { createBuilder };

@@ -7,6 +7,7 @@ const { types } = require('node:util');
 const { FAULT_DEPTH, FAULT_EXTENSION, FAULT_EXTRA_BYTES, FAULT_INPUT } = require('../tape');
 const { FAULT_INVALID_BYTE, FAULT_INVALID_UTF8, FAULT_KEY, FAULT_RECORD } = require('../tape');
 const { OPT_LENIENT, OPT_MAPS_MAP } = require('../tape');
+const { MODE_STREAM } = require('../tape');
 const { FAULT_REFERENCE, FAULT_TIMESTAMP, FAULT_TOO_LARGE, FAULT_TRUNCATED } = require('../tape');
 const { MODE_ALL, STATUS_MORE, STATUS_OK } = require('../tape');
 const { MsgpackError } = require('../error');
@@ -58,7 +59,7 @@ function createUnpackers(binding, features) {
     }
   }
 
-  return { bind, end: () => lastEnd(), extend, native: main.native, unpack };
+  return { bind, end: () => lastEnd(), extend, main, native: main.native, unpack };
 }
 
 function createOne(binding, features) {
@@ -80,6 +81,7 @@ function createOne(binding, features) {
       status = builder.parse(bytes, flags, maxDepth, mode, start);
     }
     const textKeys = status === FAULT_KEY && (flags & OPT_LENIENT) !== 0;
+    const keyOffset = textKeys ? builder.faultOffset() : 0;
     if (textKeys) {
       // Keys that are no keys of objects, but have a text: parsed again as those of Maps.
       flags |= OPT_MAPS_MAP;
@@ -94,12 +96,33 @@ function createOne(binding, features) {
       }
     } catch (error) {
       builder.forget();
+      if (textKeys && error instanceof MsgpackError) error.offset ??= keyOffset;
       throw error;
     }
     throw fault(status, builder.faultOffset());
   }
 
-  return { end: builder.end, isCalling: builder.isCalling, native: builder.native, unpack };
+  /**
+   * All messages of a piece of a stream, from `start` on. Where they end, and why there are no more,
+   * `end`, `stopped` and `faultOffset` say.
+   */
+  function unpackPiece(bytes, flags, maxDepth, copies, start) {
+    if (prepareUnpacker !== null) prepareUnpacker(builder.native);
+    const status = builder.parse(bytes, flags, maxDepth, MODE_STREAM, start);
+    try {
+      if (status === STATUS_OK || status === STATUS_MORE) {
+        const values = builder.build(bytes, flags, copies, MODE_STREAM, false);
+        if (builder.status() === STATUS_OK) return values;
+      }
+    } catch (error) {
+      builder.forget();
+      throw error;
+    }
+    throw fault(builder.status(), builder.faultOffset());
+  }
+
+  const { end, faultOffset, isCalling, native, scan, stopped } = builder;
+  return { end, faultOffset, isCalling, native, scan, stopped, unpack, unpackPiece };
 }
 
 /** What no bytes at all unpack to. */
@@ -138,6 +161,7 @@ const FAULTS = {
   [FAULT_DEPTH]: ['DEPTH', 'Nested deeper than maxDepth'],
   [FAULT_TIMESTAMP]: ['TIMESTAMP', 'A timestamp that is none, or is no Date'],
   [FAULT_TOO_LARGE]: ['TOO_LARGE', 'More than a string or the parser can hold'],
+  [FAULT_INPUT]: ['INVALID_INPUT', 'The memory of the input was cut or detached meanwhile'],
   [FAULT_RECORD]: [
     'RECORD',
     'A record of a structure that nothing defines, or its definition is damaged',
@@ -154,4 +178,4 @@ function fault(status, offset) {
   return new MsgpackError(`ERR_MSGPACK_${name}`, `${message} (at byte ${offset})`, { offset });
 }
 
-module.exports = { createUnpackers };
+module.exports = { createUnpackers, fault, toUint8Array };

@@ -138,8 +138,11 @@ pub struct Parser {
     stack: Vec<Frame>,
     deepest: usize,
     roots: Vec<i32>,
+    last_root: Root,
+    /// What the table of structures was before the message.
+    message_mark: usize,
     /// By ext type: what it means, one of the `KIND_…` values.
-    ext_kinds: [i32; 256],
+    pub ext_kinds: [i32; 256],
     is_extended: bool,
     pub structures: Structures,
     /// Ids of objects that the message has defined.
@@ -179,6 +182,17 @@ pub struct End {
     pub pos: usize,
     /// Root values that are left: elements of a long array, or any number other than 0 for a series.
     pub left: usize,
+    /// Why a stream's next message is not there.
+    pub stopped: Option<Fault>,
+}
+
+/// What there was when the last message of a stream was complete.
+#[derive(Clone, Copy)]
+struct Root {
+    pos: usize,
+    keys: usize,
+    values: usize,
+    structures: usize,
 }
 
 enum Array {
@@ -196,6 +210,8 @@ impl Default for Parser {
             stack: Vec::new(),
             deepest: 0,
             roots: Vec::new(),
+            message_mark: 0,
+            last_root: Root { pos: 0, keys: 0, values: 0, structures: 0 },
             ext_kinds: [KIND_EXT; 256],
             is_extended: false,
             structures: Structures::default(),
@@ -247,33 +263,38 @@ impl Parser {
             return result;
         }
         let is_part = matches!(options.mode, MODE_REST_OF_ONE | MODE_REST_OF_FROM)
-            || options.mode == MODE_ALL && start > 0;
-        if !is_part && !options.keep_structures {
-            self.structures.start();
-        }
+            || is_series(options.mode) && start > 0;
         if !is_part {
+            if !options.keep_structures {
+                self.structures.start();
+            }
+            self.message_mark = self.structures.mark();
             self.ids.clear();
             self.name_arrays.clear();
-        }
-        if self.trie.full {
-            self.structures.keep_names(&self.trie);
-            self.trie.clear();
+            if self.trie.full {
+                self.structures.keep_names(&self.trie);
+                self.trie.clear();
+            }
         }
         let mark = self.structures.mark();
         let result = self.parse_whole::<S, true>(input, start, left, tape, options, sink);
         match &result {
             Ok(_) => {}
-            // A message in parts is taken back whole.
-            Err(Stop::Fault(_)) if matches!(options.mode, MODE_REST_OF_ONE | MODE_REST_OF_FROM) => {
-                self.structures.roll_back(0);
-                self.forget();
-            }
-            Err(_) => {
+            // The same again, on a longer tape.
+            Err(Stop::Grow(_)) => {
                 self.structures.roll_back(mark);
                 self.forget();
             }
+            // What came in parts is taken back whole.
+            Err(Stop::Fault(_)) => self.take_back(),
         }
         result
+    }
+
+    /// Takes back all of the last message: it will not reach JavaScript.
+    pub fn take_back(&mut self) {
+        self.structures.roll_back(self.message_mark);
+        self.forget();
     }
 
     #[inline(never)]
@@ -311,7 +332,7 @@ impl Parser {
         };
         assert!(run.tape.len() > run.top);
         match options.mode {
-            MODE_ALL => run.roots_left = Some(usize::MAX),
+            MODE_ALL | MODE_STREAM => run.roots_left = Some(usize::MAX),
             MODE_REST_OF_ONE | MODE_REST_OF_FROM => {
                 run.check_claim(start, left as u64)?;
                 run.roots_left = Some(left);
@@ -319,15 +340,27 @@ impl Parser {
             _ if EXTENDED && self.needs_whole_messages() => {}
             _ => run.roots_left = run.long_array()?,
         }
-        if options.mode != MODE_ALL && run.roots_left.is_some() {
+        if !is_series(options.mode) && run.roots_left.is_some() {
             // The array itself is one level.
             if options.max_depth == 0 {
                 return Err(Fault::at(FAULT_DEPTH, start).into());
             }
             run.options.max_depth -= 1;
         }
-        if options.mode != MODE_ALL || start < input.len() {
-            self.run::<S, EXTENDED>(&mut run)?;
+        let mut stopped = None;
+        if !is_series(options.mode) || start < input.len() {
+            self.last_root =
+                Root { pos: start, keys: 0, values: 0, structures: self.structures.mark() };
+            match self.run::<S, EXTENDED>(&mut run) {
+                Err(Stop::Fault(fault)) if options.mode == MODE_STREAM => {
+                    stopped = Some(fault);
+                    run.pos = self.last_root.pos;
+                    self.keys.forget_since(self.last_root.keys);
+                    self.values.forget_since(self.last_root.values);
+                    self.structures.roll_back(self.last_root.structures);
+                }
+                other => other?,
+            }
         }
         self.texts.finish(run.sink)?;
         let mut left = 0;
@@ -338,7 +371,11 @@ impl Parser {
             run.tape[block] = self.roots.len() as i32;
             run.tape[block + 1..run.top].copy_from_slice(&self.roots);
             run.tape[ROOT as usize] = word(block, U_ARRAY);
-            left = if options.mode == MODE_ALL { input.len() - run.pos } else { roots_left };
+            left = match options.mode {
+                _ if stopped.is_some() => 0,
+                MODE_ALL | MODE_STREAM => input.len() - run.pos,
+                _ => roots_left,
+            };
         }
         let strict = matches!(options.mode, MODE_ONE | MODE_REST_OF_ONE);
         if strict && left == 0 && run.pos < input.len() {
@@ -346,7 +383,7 @@ impl Parser {
         }
         run.tape[USED as usize] = run.top as i32;
         run.tape[DEPTH as usize] = self.deepest as i32;
-        Ok(End { pos: run.pos, left })
+        Ok(End { pos: run.pos, left, stopped })
     }
 
     #[inline(always)]
@@ -354,7 +391,7 @@ impl Parser {
         let home = ROOT as u32;
         // Elements of a long array that are still to come owe their bytes too.
         let owed = match run.options.mode {
-            MODE_ALL => 0,
+            MODE_ALL | MODE_STREAM => 0,
             _ => run.roots_left.map_or(0, |left| left.saturating_sub(1) as u64),
         };
         let mut f = Frame { left: 0, slot: 0, block: 0, home, node: BOTTOM, owed };
@@ -530,15 +567,23 @@ impl Parser {
                     }
                     if let Some(left) = &mut run.roots_left {
                         *left -= 1;
+                        if run.options.mode == MODE_STREAM {
+                            self.last_root = Root {
+                                pos: run.pos,
+                                keys: self.keys.mark(),
+                                values: self.values.mark(),
+                                structures: self.structures.mark(),
+                            };
+                        }
                         let more = match run.options.mode {
-                            MODE_ALL => run.pos < run.input.len(),
+                            MODE_ALL | MODE_STREAM => run.pos < run.input.len(),
                             _ => *left > 0,
                         };
-                        if run.options.mode != MODE_ALL {
+                        if !is_series(run.options.mode) {
                             f.owed = left.saturating_sub(1) as u64;
                         }
                         // Ids belong to one value; definitions, to all that come together.
-                        if EXTENDED && run.options.mode == MODE_ALL {
+                        if EXTENDED && is_series(run.options.mode) {
                             self.ids.clear();
                             self.name_arrays.clear();
                         }
@@ -663,6 +708,10 @@ impl Parser {
         };
         match kind {
             KIND_UNDEFINED => Ok(Some(CONST_UNDEFINED << TAG_BITS | U_CONST)),
+            KIND_OWN => {
+                run.pos = data;
+                run.ext_bytes(at, ext_type as i8, len).map(Some)
+            }
             KIND_BIGINT | KIND_TYPED => {
                 let skip = usize::from(kind == KIND_TYPED);
                 run.need(8)?;
@@ -723,11 +772,12 @@ impl Parser {
                 if !self.ids.contains(&id) {
                     return Err(Fault::at(FAULT_REFERENCE, at).into());
                 }
-                run.need(4)?;
+                run.need(6)?;
                 let block = (run.top + 1) & !1;
                 run.set(block, id as i32);
                 run.set(block + 2, RARE_REF);
-                run.top = block + 3;
+                run.set_bits(block + 3, at as u64);
+                run.top = block + 5;
                 Ok(Some(word(block, U_RARE)))
             }
             _ => Err(Fault::at(FAULT_REFERENCE, at).into()),
@@ -1085,6 +1135,11 @@ impl Parser {
     }
 }
 
+/// Whether there may be any number of messages.
+fn is_series(mode: i32) -> bool {
+    matches!(mode, MODE_ALL | MODE_STREAM)
+}
+
 #[inline(always)]
 fn word(payload: usize, tag: i32) -> i32 {
     (payload << TAG_BITS) as i32 | tag
@@ -1232,6 +1287,11 @@ impl<'a, S> Run<'a, S> {
     /// Finds the two strings at `start` that those of the message are taken from: what is not ASCII,
     /// and what is.
     fn open_bundle(&mut self, at: usize, start: usize) -> Result<(), Stop> {
+        // Each comes behind the one before it: none is read twice.
+        let earliest = self.bundle.as_ref().map_or(self.pos, |bundle| bundle.end);
+        if start < earliest {
+            return Err(Fault::at(FAULT_EXTENSION, at).into());
+        }
         let behind = self.pos;
         self.reads_bundles = false;
         let mut string = |from: usize| {
@@ -1495,6 +1555,11 @@ impl<'a, S> Run<'a, S> {
             }
             return self.timestamp(at, len);
         }
+        self.ext_bytes(at, ext_type, len)
+    }
+
+    /// The `len` bytes of an ext.
+    fn ext_bytes(&mut self, at: usize, ext_type: i8, len: usize) -> Result<i32, Stop> {
         self.need(6)?;
         let block = self.top;
         self.set(block, i32::from(ext_type));

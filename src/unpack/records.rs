@@ -1,7 +1,7 @@
 //! The structures of the records that come in: which names stand behind an id. A definition holds
 //! for the message that it is in, or for the rest of a stream; shared structures come from outside.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::trie::{self, Trie};
 
@@ -43,6 +43,8 @@ pub struct Structures {
     /// What definitions have replaced, since the message or the stream began.
     replaced: Vec<(usize, Structure)>,
     next_serial: u32,
+    /// Whether the table has changed since the names were last looked through.
+    has_changed: bool,
     wide: bool,
     shared_are_wide: bool,
     pub sequential: bool,
@@ -85,11 +87,12 @@ impl Structures {
         } else {
             self.roll_back(0);
         }
-        if !self.names.is_empty() {
-            let table = &self.table;
-            let is_used = |serial| table.iter().any(|each| each.defined && each.serial == serial);
-            self.names.retain(|&serial, _| is_used(serial));
+        if self.has_changed && !self.names.is_empty() {
+            let used = self.table.iter().filter(|each| each.defined).map(|each| each.serial);
+            let used: HashSet<u32> = used.collect();
+            self.names.retain(|serial, _| used.contains(serial));
         }
+        self.has_changed = false;
     }
 
     /// A place to roll back to.
@@ -189,6 +192,11 @@ impl Structures {
         self.put(index, Structure { node, generation, names: count, serial, wide, defined: true })
     }
 
+    /// How many names the structure at `index` has.
+    pub fn names_at(&self, index: usize) -> Option<u32> {
+        self.table.get(index).filter(|each| each.defined).map(|each| each.names)
+    }
+
     /// Defines the structure at `index` with the names of another.
     pub fn define_again(&mut self, index: usize, wide: bool, other: Structure) -> Structure {
         self.put(index, Structure { wide, ..other })
@@ -199,6 +207,7 @@ impl Structures {
             self.table.resize(index + 1, UNDEFINED);
         }
         self.wide |= structure.wide;
+        self.has_changed = true;
         self.replaced.push((index, std::mem::replace(&mut self.table[index], structure)));
         structure
     }

@@ -217,6 +217,18 @@ impl Strings {
         }
     }
 
+    /// A place among the ids of this message, for `forget_since`.
+    pub fn mark(&self) -> usize {
+        self.fresh.len()
+    }
+
+    /// Takes back the ids given out since `mark`.
+    pub fn forget_since(&mut self, mark: usize) {
+        for id in self.fresh.drain(mark..) {
+            self.slots[id as usize] = EMPTY;
+        }
+    }
+
     /// Takes back the ids of a message that will not reach JavaScript.
     pub fn forget_fresh(&mut self) {
         for id in self.fresh.drain(..) {

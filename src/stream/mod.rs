@@ -1,0 +1,3 @@
+//! Messages that arrive in pieces.
+
+pub mod scan;

@@ -1,0 +1,65 @@
+'use strict';
+
+// Which options of a stream are its own, and which those of the codec that it works with.
+
+const { createCodec } = require('../codec');
+const { invalidOption } = require('../error');
+const { checkBoolean, checkCount, checkOptions } = require('../options');
+
+/** A message of a stream is no larger, unless the user says so. */
+const MAX_MESSAGE_BYTES = 64 << 20;
+
+const PLAIN = {
+  sink: new Set(['float32', 'maxDepth', 'undefinedAs']),
+  source: new Set(['copyBuffers', 'int64', 'maps', 'maxDepth', 'timestamps', 'utf8']),
+};
+
+/** What is said of a stream by Node itself. */
+const NODES = ['autoDestroy', 'emitClose', 'highWaterMark', 'signal'];
+const OF_NODE = [...NODES, 'readableHighWaterMark', 'writableHighWaterMark'];
+
+function split(options, names) {
+  const own = {};
+  const rest = {};
+  for (const [name, value] of Object.entries(options)) {
+    (names.includes(name) ? own : rest)[name] = value;
+  }
+  return { own, rest };
+}
+
+/** What packs by these options: plain functions or a codec; definitions of records hold. */
+function sinkOf({ plain, defaults }, options) {
+  if (Object.keys(options).every((name) => PLAIN.sink.has(name))) return plain.sink(options);
+  return createCodec(sequential(options), defaults).sink();
+}
+
+/** What unpacks by these options. */
+function sourceOf({ plain, defaults }, options) {
+  // The source of the stream may use the memory of a chunk again.
+  const copyBuffers = checkBoolean('copyBuffers', options.copyBuffers, true);
+  const all = { ...options, copyBuffers };
+  if (Object.keys(all).every((name) => PLAIN.source.has(name))) return plain.source(all);
+  return createCodec(sequential(all), defaults).source();
+}
+
+/** In a stream a definition of a record serves all messages behind it. */
+function sequential(options) {
+  const { moreTypes, sequential, structuredClone, useRecords } = options;
+  const hasRecords = useRecords ?? (moreTypes || structuredClone);
+  return hasRecords && sequential === undefined ? { ...options, sequential: true } : options;
+}
+
+function checkMaxMessageSize(maxMessageSize) {
+  const most = Number.MAX_SAFE_INTEGER;
+  return checkCount('maxMessageSize', maxMessageSize, most, MAX_MESSAGE_BYTES);
+}
+
+module.exports = {
+  OF_NODE,
+  checkMaxMessageSize,
+  checkOptions,
+  invalidOption,
+  sinkOf,
+  sourceOf,
+  split,
+};

@@ -1,0 +1,168 @@
+'use strict';
+
+// Chunks → values. What is complete in a chunk comes out of it in one call. Of a message that goes
+// on in the next chunk every byte is looked at once, for its end; then it is put together, once, and
+// unpacked like any other.
+
+const { FAULT_KEY, FAULT_RECORD, FAULT_TRUNCATED, MODE_FROM } = require('../tape');
+const { STATUS_MORE, STATUS_OK } = require('../tape');
+const { MsgpackError } = require('../error');
+const { fault, toUint8Array } = require('../unpack');
+
+/** A larger chunk is taken in such pieces, so that not all of its values exist at once. */
+const PIECE_BYTES = 1 << 20;
+
+class Reader {
+  /** `source` is what unpacks: `{ unpackers, flags, maxDepth, copies, finish }`. */
+  constructor(source, { maxMessageSize, keepsChunks }) {
+    this.source = source;
+    this.maxMessageSize = maxMessageSize;
+    /** Whether chunks stay as they are after the source has brought the next one. */
+    this.keepsChunks = keepsChunks;
+    /** The message that is not complete, and its scanner. */
+    this.parts = [];
+    this.size = 0;
+    this.scanner = -1;
+    /** Bytes of the stream before the message or the chunk at hand. */
+    this.base = 0;
+    /** What is wrong with the stream, once the values before it have been taken. */
+    this.error = null;
+  }
+
+  /** Calls `each` with every list of values that `chunk` completes; `error` tells if that was all. */
+  *push(chunk) {
+    let bytes;
+    try {
+      bytes = toUint8Array(chunk);
+    } catch (error) {
+      this.error = error;
+      return;
+    }
+    for (let at = 0; at < bytes.length && this.error === null; at += PIECE_BYTES) {
+      const isWhole = at === 0 && bytes.length <= PIECE_BYTES;
+      const piece = isWhole ? bytes : bytes.subarray(at, at + PIECE_BYTES);
+      const values = this.take(piece);
+      const { finish } = this.source;
+      if (finish !== null) values.forEach(finish);
+      if (values.length > 0) yield values;
+    }
+  }
+
+  /** The values that a piece of at most PIECE_BYTES completes. */
+  take(piece) {
+    let values = [];
+    let at = 0;
+    try {
+      if (this.scanner !== -1) {
+        at = this.goOn(piece, values);
+        if (at === -1) return values;
+      }
+      if (at < piece.length) values = this.complete(piece, at, values);
+    } catch (error) {
+      this.fail(error);
+    }
+    return values;
+  }
+
+  /** Looks for the end of the open message in `piece`; where it is, or -1. */
+  goOn(piece, values) {
+    if (!this.find(piece, 0)) return -1;
+    const end = this.end();
+    this.parts.push(piece.subarray(0, end));
+    const message = this.parts.length === 1 ? this.parts[0] : Buffer.concat(this.parts);
+    // Memory of our own, unless it is all in this piece.
+    const { unpackers, flags, maxDepth, copies } = this.source;
+    const isOwn = this.parts.length > 1;
+    this.close();
+    values.push(unpackers.unpack(message, flags, maxDepth, copies && !isOwn, MODE_FROM, 0));
+    this.base += message.length;
+    this.pieceBase = this.base - end;
+    return end;
+  }
+
+  /** All messages that are complete in `piece` from `at` on, and the start of one that is not. */
+  complete(piece, at, values) {
+    const { unpackers, flags, maxDepth, copies } = this.source;
+    const start = this.base - at;
+    let from = at;
+    for (;;) {
+      const { main } = unpackers;
+      const list = main.unpackPiece(piece, flags, maxDepth, copies, from);
+      if (values.length === 0) values = list;
+      else for (const value of list) values.push(value);
+      from = main.end();
+      this.base = start + from;
+      const stopped = main.stopped();
+      if (stopped === 0) return values;
+      if (stopped === FAULT_TRUNCATED) {
+        this.open();
+        if (this.find(piece, from)) throw fault(FAULT_TRUNCATED, from);
+        return values;
+      }
+      if (stopped !== FAULT_KEY && stopped !== FAULT_RECORD) {
+        this.error = fault(stopped, start + main.faultOffset());
+        return values;
+      }
+      // By itself: there may be more structures by now, or keys that have a text.
+      values.push(unpackers.unpack(piece, flags, maxDepth, copies, MODE_FROM, from));
+      from = unpackers.end();
+      this.base = start + from;
+      if (from >= piece.length) return values;
+    }
+  }
+
+  open() {
+    this.scanner = this.source.unpackers.native.openScan();
+  }
+
+  /** Whether the open message ends in `piece`; if not, the rest of the piece is kept. */
+  find(piece, from) {
+    const { unpackers, flags } = this.source;
+    const { main } = unpackers;
+    const status = main.scan(piece, this.scanner, flags, from, this.maxMessageSize);
+    if (status === STATUS_OK) return true;
+    if (status !== STATUS_MORE) throw fault(status, this.base + main.faultOffset());
+    const rest = piece.subarray(from);
+    this.parts.push(this.keepsChunks ? rest : Buffer.from(rest));
+    this.size += rest.length;
+    return false;
+  }
+
+  end() {
+    return this.source.unpackers.main.end();
+  }
+
+  /** Lets go of the open message. */
+  close() {
+    if (this.scanner !== -1) this.source.unpackers.native.closeScan(this.scanner);
+    this.scanner = -1;
+    this.parts = [];
+    this.size = 0;
+  }
+
+  /** No more comes: the error, if that is in the middle of a message. */
+  finish() {
+    if (this.error === null && this.scanner !== -1) {
+      const offset = this.base + this.size;
+      this.error = new MsgpackError(
+        'ERR_MSGPACK_TRUNCATED',
+        `The stream ends in the middle of a message (at byte ${offset})`,
+        { offset },
+      );
+    }
+    this.close();
+    return this.error;
+  }
+
+  fail(error) {
+    // Offsets within a message are those of the stream from here on.
+    if (error instanceof MsgpackError && error.offset !== undefined) {
+      const offset = error.offset;
+      if (offset < this.base) error.offset = this.base + offset;
+    }
+    this.error = error;
+    this.close();
+  }
+}
+
+module.exports = { Reader };

@@ -1,0 +1,265 @@
+//! Where the message ends that a stream has brought only a part of. Every byte is looked at once,
+//! however small the pieces are, and nothing is built: the parser reads the message when it is whole.
+//!
+//! What is missing is a number of values and a number of bytes; how they nest does not matter.
+
+use crate::tape::*;
+use crate::unpack::records::{FIRST_ID, Id, Structures};
+use crate::wire;
+
+/// The longest header: an ext 32 with its type; with a record's or an object's id behind it, no longer.
+const MAX_HEADER: usize = 6;
+
+pub struct Scanner {
+    /// Values to come, and bytes of the value at hand.
+    owed: u64,
+    skip: u64,
+    header: [u8; MAX_HEADER],
+    header_len: usize,
+    /// Bytes of the message so far.
+    seen: u64,
+    /// The next array is the names of this structure, by its index.
+    defines: Option<(usize, bool)>,
+    has_bundle: bool,
+    /// What the message defines: how many names the structure at an index has, and whether its id
+    /// takes two bytes.
+    defined: Vec<(usize, u32, bool)>,
+}
+
+pub enum Scan {
+    /// The message ends at this offset of the piece.
+    Complete(usize),
+    /// At least so many bytes are still to come.
+    More(u64),
+}
+
+/// What the types of the codec mean to it.
+pub struct Meaning<'a> {
+    pub kinds: &'a [i32; 256],
+    pub records: bool,
+    pub strict_ids: bool,
+}
+
+impl Default for Scanner {
+    fn default() -> Self {
+        Scanner {
+            owed: 1,
+            skip: 0,
+            header: [0; MAX_HEADER],
+            header_len: 0,
+            seen: 0,
+            defines: None,
+            has_bundle: false,
+            defined: Vec::new(),
+        }
+    }
+}
+
+impl Scanner {
+    /// Goes on with `piece`. A fault's offset is counted from the start of the message.
+    pub fn scan(
+        &mut self,
+        piece: &[u8],
+        max: u64,
+        meaning: &Meaning,
+        structures: &Structures,
+    ) -> Result<Scan, Fault> {
+        let mut pos = 0;
+        loop {
+            let left = (piece.len() - pos) as u64;
+            if self.skip > 0 {
+                let taken = self.skip.min(left);
+                self.skip -= taken;
+                pos += taken as usize;
+                self.seen += taken;
+                if self.skip > 0 {
+                    return self.more(max);
+                }
+            }
+            if self.owed == 0 {
+                *self = Scanner::default();
+                return Ok(Scan::Complete(pos));
+            }
+            let Some(&first) = (if self.header_len > 0 { self.header.first() } else { piece.get(pos) })
+            else {
+                return self.more(max);
+            };
+            let len = self.header_len_of(first, structures, meaning);
+            while self.header_len < len {
+                let Some(&byte) = piece.get(pos) else {
+                    return self.more(max);
+                };
+                self.header[self.header_len] = byte;
+                self.header_len += 1;
+                pos += 1;
+                self.seen += 1;
+            }
+            // An id is as long as its type says, which is in the header already.
+            let longer = self.ids_len(meaning);
+            while self.header_len < longer {
+                let Some(&byte) = piece.get(pos) else {
+                    return self.more(max);
+                };
+                self.header[self.header_len] = byte;
+                self.header_len += 1;
+                pos += 1;
+                self.seen += 1;
+            }
+            let at = (self.seen - self.header_len as u64) as usize;
+            self.value(at, meaning, structures)?;
+            self.header_len = 0;
+            if self.seen + self.owed + self.skip > max {
+                return Err(Fault::at(FAULT_TOO_LARGE, at));
+            }
+        }
+    }
+
+    fn more(&self, max: u64) -> Result<Scan, Fault> {
+        if self.seen + self.owed + self.skip > max {
+            return Err(Fault::at(FAULT_TOO_LARGE, self.seen as usize));
+        }
+        Ok(Scan::More(self.owed + self.skip))
+    }
+
+    /// Bytes of the header with the id of a structure or of an object behind the ext's type.
+    fn ids_len(&self, meaning: &Meaning) -> usize {
+        let first = self.header[0];
+        if !(wire::FIXEXT1..=wire::FIXEXT4).contains(&first) {
+            return 0;
+        }
+        match meaning.kinds[usize::from(self.header[1])] {
+            KIND_RECORD => 2 + (1 << (first - wire::FIXEXT1)),
+            _ => 0,
+        }
+    }
+
+    /// The header is complete: what it says is still to come.
+    fn value(
+        &mut self,
+        at: usize,
+        meaning: &Meaning,
+        structures: &Structures,
+    ) -> Result<(), Fault> {
+        let header = self.header;
+        let number = |bytes: usize| {
+            header[1..1 + bytes].iter().fold(0, |n, &byte| n << 8 | u64::from(byte))
+        };
+        self.owed -= 1;
+        match header[0] {
+            byte @ FIRST_ID..=0x7f if meaning.records => {
+                let index = match self.id(byte & 0x3f, structures) {
+                    Id::Index(index) => index,
+                    Id::Wide(low) => Structures::wide_index(low, header[1]),
+                };
+                let own = self.defined.iter().rev().find(|each| each.0 == index);
+                match own.map(|each| each.1).or_else(|| structures.names_at(index)) {
+                    Some(names) => self.owed += u64::from(names),
+                    None if meaning.strict_ids || self.header_len > 1 => {
+                        return Err(Fault::at(FAULT_RECORD, at));
+                    }
+                    None => {}
+                }
+            }
+            byte @ wire::FIXMAP..=0x8f => self.owed += 2 * u64::from(byte & 15),
+            byte @ wire::FIXARRAY..=0x9f => self.array(u64::from(byte & 15)),
+            byte @ wire::FIXSTR..=0xbf => self.skip = u64::from(byte & 31),
+            wire::NEVER_USED => {
+                if meaning.kinds[EXT_BUNDLE as usize] != KIND_BUNDLE || !self.has_bundle {
+                    return Err(Fault::at(FAULT_INVALID_BYTE, at));
+                }
+                // The number behind it is what counts.
+                self.owed += 1;
+            }
+            byte @ wire::BIN8..=wire::BIN32 => self.skip = number(1 << (byte - wire::BIN8)),
+            byte @ wire::STR8..=wire::STR32 => self.skip = number(1 << (byte - wire::STR8)),
+            wire::FLOAT32 => self.skip = 4,
+            wire::FLOAT64 => self.skip = 8,
+            byte @ wire::UINT8..=wire::UINT64 => self.skip = 1 << (byte - wire::UINT8),
+            byte @ wire::INT8..=wire::INT64 => self.skip = 1 << (byte - wire::INT8),
+            wire::ARRAY16 => self.array(number(2)),
+            wire::ARRAY32 => self.array(number(4)),
+            wire::MAP16 => self.owed += 2 * number(2),
+            wire::MAP32 => self.owed += 2 * number(4),
+            byte @ wire::EXT8..=wire::EXT32 => {
+                let bytes = 1 << (byte - wire::EXT8);
+                self.ext(at, number(bytes), header[1 + bytes], meaning)?;
+            }
+            byte @ wire::FIXEXT1..=wire::FIXEXT16 => {
+                self.ext(at, 1 << (byte - wire::FIXEXT1), header[1], meaning)?;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn array(&mut self, n: u64) {
+        self.owed += n;
+        if let Some((index, wide)) = self.defines.take() {
+            // The names, and a value for each of them.
+            self.owed += n;
+            self.defined.push((index, n as u32, wide));
+        }
+    }
+
+    fn ext(
+        &mut self,
+        at: usize,
+        len: u64,
+        ext_type: u8,
+        meaning: &Meaning,
+    ) -> Result<(), Fault> {
+        self.skip = len;
+        match meaning.kinds[usize::from(ext_type)] {
+            KIND_TAG | KIND_ARRAY_TAG | KIND_ID => self.owed += 1,
+            KIND_RECORD => {
+                self.skip = 0;
+                let (index, wide) = match self.header[2..self.header_len] {
+                    [id @ FIRST_ID..=0x7f] => (usize::from(id - FIRST_ID), false),
+                    [id @ 0x60..=0x7f, high] => {
+                        (Structures::wide_index(usize::from(id - FIRST_ID), high), true)
+                    }
+                    _ => return Err(Fault::at(FAULT_RECORD, at)),
+                };
+                self.owed += 1;
+                self.defines = Some((index, wide));
+            }
+            KIND_BUNDLE => {
+                // Its two strings are the last of the message; the value itself is still to come.
+                self.owed += if self.has_bundle { 1 } else { 3 };
+                self.has_bundle = true;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// What the byte `0x40 + low` stands for, by what the message itself has defined first.
+    fn id(&self, low: u8, structures: &Structures) -> Id {
+        let index = usize::from(low);
+        let is_own = |wide| self.defined.iter().any(|each| each.2 == wide && (wide || each.0 == index));
+        if is_own(false) {
+            Id::Index(index)
+        } else if index >= 32 && is_own(true) {
+            Id::Wide(index)
+        } else {
+            structures.id(low)
+        }
+    }
+
+    /// Bytes of a header that starts with `first`: the marker, the length, the type of an ext.
+    fn header_len_of(&self, first: u8, structures: &Structures, meaning: &Meaning) -> usize {
+        match first {
+            FIRST_ID..=0x7f if meaning.records => match self.id(first & 0x3f, structures) {
+                Id::Index(_) => 1,
+                Id::Wide(_) => 2,
+            },
+            wire::BIN8..=wire::BIN32 => 1 + (1 << (first - wire::BIN8)),
+            wire::EXT8..=wire::EXT32 => 2 + (1 << (first - wire::EXT8)),
+            wire::STR8..=wire::STR32 => 1 + (1 << (first - wire::STR8)),
+            wire::FIXEXT1..=wire::FIXEXT16 => 2,
+            wire::ARRAY16 | wire::MAP16 => 3,
+            wire::ARRAY32 | wire::MAP32 => 5,
+            _ => 1,
+        }
+    }
+}
