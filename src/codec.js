@@ -10,7 +10,7 @@ const { OPT_MAP16, OPT_RECORDS, OPT_ROUND, OPT_STRICT_IDS, OPT_WIDE_BIGINT } = r
 const { MsgpackError, invalidOption } = require('./error');
 const { Extensions } = require('./extensions');
 const { builtInKinds, extensionKinds, plainFeatures } = require('./features');
-const { ownCopy } = require('./own-code');
+const { codeFor } = require('./own-code');
 const { checkBoolean, checkCount, checkFunction } = require('./options');
 const { readPackOptions } = require('./pack/options');
 const { checkOffset, checkTarget } = require('./plain');
@@ -27,7 +27,8 @@ const NESTED_STRUCTURES = 16;
 /** Sets within Sets that are sorted at most: each is packed by itself, within the one around it. */
 const MAX_SORT_DEPTH = 64;
 
-function createCodec(settings, defaults = new Extensions()) {
+/** With `sharesCode` it is one of many that come and go. */
+function createCodec(settings, defaults = new Extensions(), sharesCode = false) {
   const moreTypes = checkBoolean(
     'moreTypes',
     settings.moreTypes,
@@ -79,6 +80,7 @@ function createCodec(settings, defaults = new Extensions()) {
     quirks,
     records: useRecords ? records : null,
     sequential,
+    sharesCode,
     structuredClone,
     untouched: freezes ? new WeakMap() : null,
     missingStructures: readsRecords ? (native) => shared.load(native) : null,
@@ -204,7 +206,7 @@ function createCodec(settings, defaults = new Extensions()) {
         sequential: false,
         shouldShare: () => false,
       };
-      const { createPackers } = ownCopy(require, './pack');
+      const { createPackers } = codeFor(features, require, './pack');
       packers = createPackers(binding, features, {
         ...features,
         isNested: true,
@@ -216,7 +218,7 @@ function createCodec(settings, defaults = new Extensions()) {
 
   function unpackersOf() {
     if (unpackers === null) {
-      const { createUnpackers } = ownCopy(require, './unpack');
+      const { createUnpackers } = codeFor(features, require, './unpack');
       unpackers = createUnpackers(binding, features);
     }
     return unpackers;

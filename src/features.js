@@ -19,6 +19,8 @@ function plainFeatures(extensions = new Extensions()) {
     quirks: null,
     /** Whether it is for what is packed on the way to another message. */
     isNested: false,
+    /** Whether many such codecs come and go. */
+    sharesCode: false,
     /** How objects go out as records; null where they do not. */
     records: null,
     /** What extensions have made, which is not to be frozen, and of what; null where nothing is. */

@@ -26,6 +26,24 @@ function ownCopy(load, id) {
   return copies.latest;
 }
 
+/** By name of a module: the one copy for all codecs that come and go, such as those of streams. */
+const common = new Map();
+
+/** The code for a codec that is one of many, none of which lives long enough for code of its own. */
+function commonCopy(load, id) {
+  let copy = common.get(id);
+  if (copy === undefined) {
+    copy = copyOf(load, id) ?? load(id);
+    common.set(id, copy);
+  }
+  return copy;
+}
+
+/** Code of its own for a codec, or the common one. */
+function codeFor(features, load, id) {
+  return features.sharesCode ? commonCopy(load, id) : ownCopy(load, id);
+}
+
 /** Bundlers have no modules to load again: then all codecs share one. */
 function copyOf(load, id) {
   try {
@@ -42,4 +60,4 @@ function copyOf(load, id) {
   }
 }
 
-module.exports = { ownCopy };
+module.exports = { codeFor, ownCopy };

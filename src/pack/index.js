@@ -8,7 +8,7 @@ const { markAsUntransferable } = require('node:worker_threads');
 const { LENGTH_F64, SHARED, SLAB, STATUS, STATUS_IN_SLAB, STATUS_OK } = require('../tape');
 const { MsgpackError } = require('../error');
 const { FastBuffer } = require('../fast-buffer');
-const { ownCopy } = require('../own-code');
+const { codeFor } = require('../own-code');
 
 /** Small results are slices of a slab; its size bounds what one of them keeps alive. */
 const SMALL_SLAB = 16 << 10;
@@ -64,7 +64,7 @@ class Slab {
 }
 
 function createPacker(binding, careful, features) {
-  const { createWalker } = ownCopy(require, './walk');
+  const { createWalker } = codeFor(features, require, './walk');
   const walker = createWalker(binding, careful, features);
   const { F, T, native } = walker;
   const small = new Slab(native, 0, SMALL_SLAB, SMALL_RESULT);

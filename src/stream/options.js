@@ -30,7 +30,7 @@ function split(options, names) {
 /** What packs by these options: plain functions or a codec; definitions of records hold. */
 function sinkOf({ plain, defaults }, options) {
   if (Object.keys(options).every((name) => PLAIN.sink.has(name))) return plain.sink(options);
-  return createCodec(sequential(options), defaults).sink();
+  return createCodec(sequential(options), defaults, true).sink();
 }
 
 /** What unpacks by these options. */
@@ -39,7 +39,7 @@ function sourceOf({ plain, defaults }, options) {
   const copyBuffers = checkBoolean('copyBuffers', options.copyBuffers, true);
   const all = { ...options, copyBuffers };
   if (Object.keys(all).every((name) => PLAIN.source.has(name))) return plain.source(all);
-  return createCodec(sequential(all), defaults).source();
+  return createCodec(sequential(all), defaults, true).source();
 }
 
 /** In a stream a definition of a record serves all messages behind it. */

@@ -4,6 +4,7 @@
 // on in the next chunk every byte is looked at once, for its end; then it is put together, once, and
 // unpacked like any other.
 
+const { types } = require('node:util');
 const { FAULT_KEY, FAULT_RECORD, FAULT_TRUNCATED, MODE_FROM } = require('../tape');
 const { STATUS_MORE, STATUS_OK } = require('../tape');
 const { MsgpackError } = require('../error');
@@ -11,6 +12,11 @@ const { fault, toUint8Array } = require('../unpack');
 
 /** A larger chunk is taken in such pieces, so that not all of its values exist at once. */
 const PIECE_BYTES = 1 << 20;
+
+/** Whether it can be cut and read as it is. */
+function isPlainBytes(chunk) {
+  return types.isUint8Array(chunk) && !types.isSharedArrayBuffer(chunk.buffer);
+}
 
 class Reader {
   /** `source` is what unpacks: `{ unpackers, flags, maxDepth, copies, finish }`. */
@@ -33,7 +39,7 @@ class Reader {
   *push(chunk) {
     let bytes;
     try {
-      bytes = toUint8Array(chunk);
+      bytes = isPlainBytes(chunk) ? chunk : toUint8Array(chunk);
     } catch (error) {
       this.error = error;
       return;

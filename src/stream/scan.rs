@@ -10,6 +10,23 @@ use crate::wire;
 /// The longest header: an ext 32 with its type; with a record's or an object's id behind it, no longer.
 const MAX_HEADER: usize = 6;
 
+/// By first byte: how long the value is, 0 where that says more than it.
+static SIMPLE_LENGTHS: [u8; 256] = {
+    let mut lengths = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        lengths[byte] = match byte as u8 {
+            first @ wire::FIXSTR..=0xbf => 1 + (first & 31),
+            wire::NIL | wire::FALSE | wire::TRUE => 1,
+            wire::FLOAT32 => 5,
+            wire::FLOAT64 => 9,
+            _ => wire::INT_READS[byte].len,
+        };
+        byte += 1;
+    }
+    lengths
+};
+
 pub struct Scanner {
     /// Values to come, and bytes of the value at hand.
     owed: u64,
@@ -66,8 +83,8 @@ impl Scanner {
     ) -> Result<Scan, Fault> {
         let mut pos = 0;
         loop {
-            let left = (piece.len() - pos) as u64;
             if self.skip > 0 {
+                let left = (piece.len() - pos) as u64;
                 let taken = self.skip.min(left);
                 self.skip -= taken;
                 pos += taken as usize;
@@ -75,6 +92,9 @@ impl Scanner {
                 if self.skip > 0 {
                     return self.more(max);
                 }
+            }
+            if self.header_len == 0 {
+                pos += self.skip_simple(&piece[pos..], meaning.records);
             }
             if self.owed == 0 {
                 *self = Scanner::default();
@@ -112,6 +132,25 @@ impl Scanner {
                 return Err(Fault::at(FAULT_TOO_LARGE, at));
             }
         }
+    }
+
+    /// Goes past values whose first byte says how long they are, and that are there whole.
+    #[inline(always)]
+    fn skip_simple(&mut self, piece: &[u8], records: bool) -> usize {
+        let first_id = if records { FIRST_ID } else { 0x80 };
+        let mut pos = 0;
+        while self.owed > 0 {
+            let Some(&byte) = piece.get(pos) else { break };
+            let len = usize::from(SIMPLE_LENGTHS[usize::from(byte)]);
+            let is_id = (first_id..0x80).contains(&byte);
+            if len == 0 || is_id || len > piece.len() - pos {
+                break;
+            }
+            pos += len;
+            self.owed -= 1;
+        }
+        self.seen += pos as u64;
+        pos
     }
 
     fn more(&self, max: u64) -> Result<Scan, Fault> {

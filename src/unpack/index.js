@@ -11,7 +11,7 @@ const { MODE_STREAM } = require('../tape');
 const { FAULT_REFERENCE, FAULT_TIMESTAMP, FAULT_TOO_LARGE, FAULT_TRUNCATED } = require('../tape');
 const { MODE_ALL, STATUS_MORE, STATUS_OK } = require('../tape');
 const { MsgpackError } = require('../error');
-const { ownCopy } = require('../own-code');
+const { codeFor } = require('../own-code');
 
 /** Builders for messages within messages; more than this many are not kept. */
 const MAX_SPARE = 16;
@@ -63,7 +63,7 @@ function createUnpackers(binding, features) {
 }
 
 function createOne(binding, features) {
-  const { createBuilder } = ownCopy(require, './build');
+  const { createBuilder } = codeFor(features, require, './build');
   const builder = createBuilder(binding, features);
   const { missingStructures = null, prepareUnpacker = null } = features;
 
