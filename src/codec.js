@@ -169,13 +169,14 @@ function createCodec(settings, defaults = new Extensions(), sharesCode = false) 
 /** Freezes what was built, all the way down; what extensions made is theirs. Memory cannot be frozen. */
 function freeze(root, untouched) {
   const open = [root];
+  const passed = new Set();
   while (open.length > 0) {
     const x = open.pop();
     const isObject = typeof x === 'object' && x !== null && !ArrayBuffer.isView(x);
     if (!isObject || Object.isFrozen(x)) continue;
     if (untouched.has(x)) {
-      open.push(untouched.get(x));
-      untouched.delete(x);
+      if (!passed.has(x)) open.push(untouched.get(x));
+      passed.add(x);
       continue;
     }
     Object.freeze(x);

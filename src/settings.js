@@ -122,7 +122,7 @@ function readSettings(settings, defaults, packNested) {
     const apart = sequential && quirks === null ? Math.min(NESTED_STRUCTURES, maxOwn >> 2) : 0;
     return {
       maxOwn: maxOwn - apart,
-      maxShared,
+      maxShared: shared.isFrozen ? Math.min(maxShared, shared.list.length) : maxShared,
       nested: sequential ? { maxOwn: apart, skipped: maxOwn - apart } : {},
       sequential,
       shouldShare,
@@ -143,23 +143,25 @@ function readSettings(settings, defaults, packNested) {
     const omits = useRecords && settings.undefinedAs === 'omit';
     const numbers = quirks?.coercibleKeyAsNumber === true && !useRecords;
     if (!sorts && keepKey === null && skipValues === null && !omits && !numbers) return null;
-    let depth = 0;
     const sorted = (value) => {
-      if (depth >= MAX_SORT_DEPTH) {
+      if (filter.depth >= MAX_SORT_DEPTH) {
         throw new MsgpackError(
           'ERR_MSGPACK_DEPTH',
           `sortKeys sorts Sets and keys of Maps within others up to ${MAX_SORT_DEPTH} levels`,
           { path: '$' },
         );
       }
-      depth++;
+      filter.depth++;
       try {
-        return packNested(value);
+        // In an array: by itself, a function cannot be packed.
+        return packNested([value]);
       } finally {
-        depth--;
+        filter.depth--;
       }
     };
-    return {
+    const filter = {
+      /** How many Sets or keys of Maps are being sorted, one within the other. */
+      depth: 0,
       encode: sorted,
       keepKey,
       numbers,
@@ -171,6 +173,7 @@ function readSettings(settings, defaults, packNested) {
       skipValues,
       sorts,
     };
+    return filter;
   }
 
   /** The types that this codec writes itself are not free. */

@@ -20,9 +20,11 @@ class SharedStructures {
     this.get = checkFunction('getStructures', getStructures);
     this.save = checkFunction('saveStructures', saveStructures);
     this.isUsed = structures !== undefined || this.get !== null || this.save !== null;
-    const isOpen = structures !== undefined && Object.isExtensible(structures);
-    this.canGrow = isOpen || this.save !== null;
-    this.list = structures ?? [];
+    const isClosed = structures !== undefined && !Object.isExtensible(structures);
+    this.canGrow = (structures !== undefined && !isClosed) || this.save !== null;
+    /** Nobody would hear of another structure. */
+    this.isFrozen = isClosed && this.save === null;
+    this.list = isClosed ? [...structures] : (structures ?? []);
     this.isLoaded = this.get === null;
     /** Whether one of the user's two functions is running. */
     this.isAsking = false;

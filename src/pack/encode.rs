@@ -615,6 +615,8 @@ impl Encoder {
         let referred = self.marks.iter().zip(&self.ids).filter(|(_, id)| **id != 0);
         let prefixes: Vec<_> = referred.map(|(&at, &id)| (at, id_ext(EXT_ID, id))).collect();
         self.out.insert(&prefixes);
+        // Another piece may follow that has no words.
+        self.next_id = 0;
     }
 
     /// Corrects the header of a map that left properties out.

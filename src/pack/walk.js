@@ -694,6 +694,7 @@ function createWalker(binding, careful, features) {
         let top = open.at(-1);
         while (top !== undefined && top.at === top.n) {
           open.pop();
+          if (top.begun !== undefined) for (const each of top.begun) writing.delete(each);
           room++;
           top = open.at(-1);
         }
@@ -709,6 +710,16 @@ function createWalker(binding, careful, features) {
 
   /** An entry of a container that lies deep: packed if it is a scalar, otherwise the frame for it. */
   function entry(x, p, room, hole, isMarked = false) {
+    const begun = [];
+    const result = entryOf(x, p, room, hole, isMarked, begun);
+    // Until what they have written is complete, they must not come again.
+    if (result.frame !== null) result.frame.begun = begun;
+    else for (const each of begun) writing.delete(each);
+    return result;
+  }
+
+  function entryOf(x, p, room, hole, isMarked, begun) {
+    let isJSON = false;
     for (;;) {
       if (typeof x !== 'object' || x === null) {
         return { frame: null, p: value(x, p, room, hole, new Site(other)) };
@@ -721,18 +732,26 @@ function createWalker(binding, careful, features) {
       isMarked = false;
       const proto = getPrototypeOf(x);
       const ext = proto === plain || proto === list ? null : extensions.of(proto);
-      if (ext === null) break;
+      if (ext === null) {
+        if (isJSON || !asksForJSON(x)) break;
+        x = x.toJSON();
+        isJSON = true;
+        continue;
+      }
       if (ext.write === undefined) return { frame: null, p: extended(ext, x, p, room, null) };
       if (room-- <= 0) throw tooDeepError(pathAt(p));
       if (p > LIMIT) p = flush(p);
       p = tag(ext.type, p);
       const written = called(ext, 'write', x, p);
+      if (identity !== null) {
+        writing.add(x);
+        begun.push(x);
+      }
       if (written === x)
         return { frame: isArray(x) ? arrayFrame(x, lengthOf(x, p)) : recordFrame(x), p };
       x = written;
       hole = NIL;
     }
-    if (asksForJSON(x)) x = x.toJSON();
     const frame = frameOf(x);
     if (frame !== null) return { frame, p };
     if (typeof x !== 'object' || x === null)
@@ -849,8 +868,7 @@ function createWalker(binding, careful, features) {
       p = tag(ext.type, p);
       const written = called(ext, 'write', x, p);
       // Returning itself means a plain object, as with toJSON.
-      if (written === x)
-        return isArray(x) ? elementsOf(x, p, room, site) : record(x, p, room, site, null);
+      if (written === x) return writtenAsItself(x, p, room, site);
       if (identity === null) return value(written, p, room - 1, NIL, site);
       writing.add(x);
       p = value(written, p, room - 1, NIL, site);
@@ -868,6 +886,14 @@ function createWalker(binding, careful, features) {
     }
     // A copy: the extension may use the same memory for the next one.
     return extBytes(ext.type, called({ ...ext, copy: more.copyOf }, 'copy', data, p), p);
+  }
+
+  /** An object whose extension leaves it as it is. */
+  function writtenAsItself(x, p, room, site) {
+    if (identity !== null) writing.add(x);
+    p = isArray(x) ? elementsOf(x, p, room, site) : record(x, p, room, site, null);
+    writing.delete(x);
+    return p;
   }
 
   /** Runs a function of an extension. */
@@ -1282,7 +1308,7 @@ function createWalker(binding, careful, features) {
   }
 
   function renew() {
-    if (filter?.sorts && !features.isNested) filter.orders = new WeakMap();
+    if (filter?.sorts && filter.depth === 0) filter.orders = new WeakMap();
     if (clones) {
       identity = new Map();
       marks = 0;

@@ -125,13 +125,26 @@ class Reader {
   find(piece, from) {
     const { unpackers, flags } = this.source;
     const { main } = unpackers;
-    const status = main.scan(piece, this.scanner, flags, from, this.maxMessageSize);
+    let status = main.scan(piece, this.scanner, flags, from, this.maxMessageSize);
+    if (status === FAULT_RECORD && unpackers.loadStructures()) status = this.scanAgain(piece, from);
     if (status === STATUS_OK) return true;
     if (status !== STATUS_MORE) throw fault(status, this.base + main.faultOffset());
     const rest = piece.subarray(from);
     this.parts.push(this.keepsChunks ? rest : Buffer.from(rest));
     this.size += rest.length;
     return false;
+  }
+
+  /** There are more structures now: goes through the open message anew. */
+  scanAgain(piece, from) {
+    const { unpackers, flags } = this.source;
+    unpackers.native.closeScan(this.scanner);
+    this.open();
+    for (const part of this.parts) {
+      const status = unpackers.main.scan(part, this.scanner, flags, 0, this.maxMessageSize);
+      if (status !== STATUS_MORE) return status;
+    }
+    return unpackers.main.scan(piece, this.scanner, flags, from, this.maxMessageSize);
   }
 
   end() {

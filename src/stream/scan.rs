@@ -7,8 +7,8 @@ use crate::tape::*;
 use crate::unpack::records::{FIRST_ID, Id, Structures};
 use crate::wire;
 
-/// The longest header: an ext 32 with its type; with a record's or an object's id behind it, no longer.
-const MAX_HEADER: usize = 6;
+/// The longest header: an ext 32 with its type, and the two bytes of a record's id behind it.
+const MAX_HEADER: usize = 8;
 
 /// By first byte: how long the value is, 0 where that says more than it.
 static SIMPLE_LENGTHS: [u8; 256] = {
@@ -160,16 +160,19 @@ impl Scanner {
         Ok(Scan::More(self.owed + self.skip))
     }
 
-    /// Bytes of the header with the id of a structure or of an object behind the ext's type.
+    /// Bytes of the header with the id of a structure behind the ext's type; 0 for anything else.
     fn ids_len(&self, meaning: &Meaning) -> usize {
-        let first = self.header[0];
-        if !(wire::FIXEXT1..=wire::FIXEXT4).contains(&first) {
-            return 0;
-        }
-        match meaning.kinds[usize::from(self.header[1])] {
-            KIND_RECORD => 2 + (1 << (first - wire::FIXEXT1)),
-            _ => 0,
-        }
+        let (ext_type, len) = match self.header[0] {
+            first @ wire::FIXEXT1..=wire::FIXEXT2 => (self.header[1], 1 << (first - wire::FIXEXT1)),
+            wire::EXT8 => (self.header[2], usize::from(self.header[1])),
+            wire::EXT16 if self.header[1] == 0 => (self.header[3], usize::from(self.header[2])),
+            wire::EXT32 if self.header[1..4] == [0; 3] => {
+                (self.header[5], usize::from(self.header[4]))
+            }
+            _ => return 0,
+        };
+        let is_id = meaning.kinds[usize::from(ext_type)] == KIND_RECORD && len <= 2;
+        if is_id { self.header_len + len } else { 0 }
     }
 
     /// The header is complete: what it says is still to come.
@@ -252,7 +255,8 @@ impl Scanner {
             KIND_TAG | KIND_ARRAY_TAG | KIND_ID => self.owed += 1,
             KIND_RECORD => {
                 self.skip = 0;
-                let (index, wide) = match self.header[2..self.header_len] {
+                let id = self.header_len.saturating_sub(len.min(3) as usize);
+                let (index, wide) = match self.header[id..self.header_len] {
                     [id @ FIRST_ID..=0x7f] => (usize::from(id - FIRST_ID), false),
                     [id @ 0x60..=0x7f, high] => {
                         (Structures::wide_index(usize::from(id - FIRST_ID), high), true)

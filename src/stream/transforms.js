@@ -92,9 +92,10 @@ function createTransforms(codecs) {
       else this.#failure = error;
     }
 
-    _read(size) {
-      if (this.#failure === null) super._read(size);
-      else if (this.readableLength === 0) this.destroy(this.#failure);
+    read(size) {
+      const value = super.read(size);
+      if (this.#failure !== null && this.readableLength === 0) this.destroy(this.#failure);
+      return value;
     }
 
     _destroy(error, callback) {

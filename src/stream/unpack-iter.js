@@ -143,7 +143,7 @@ class AsyncValues extends Values {
 
 /** Whether the chunks of a source stay as they are once the next one is asked for. */
 function keepsChunks(source) {
-  return source instanceof Readable || typeof source.getReader === 'function';
+  return source instanceof Readable || typeof source?.getReader === 'function';
 }
 
 function createUnpackIter(codecs) {

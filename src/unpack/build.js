@@ -161,7 +161,10 @@ function createBuilder(binding, features) {
     trusting = undefined;
     T[OPTIONS] = options;
     T[MAX_DEPTH] = maxDepth;
-    return parsePart(bytes, mode, start, 0);
+    const status = parsePart(bytes, mode, start, 0);
+    // Nothing was parsed, or all of it has been taken back.
+    if (status !== STATUS_OK && status !== STATUS_MORE) isPending = false;
+    return status;
   }
 
   function parsePart(bytes, mode, start, left) {

@@ -59,7 +59,18 @@ function createUnpackers(binding, features) {
     }
   }
 
-  return { bind, end: () => lastEnd(), extend, main, native: main.native, unpack };
+  /** Whether structures that a message lacks could be loaded. */
+  const loadStructures = () => features.missingStructures?.(main.native) ?? false;
+
+  return {
+    bind,
+    end: () => lastEnd(),
+    extend,
+    loadStructures,
+    main,
+    native: main.native,
+    unpack,
+  };
 }
 
 function createOne(binding, features) {
@@ -175,6 +186,7 @@ const FAULTS = {
 
 function fault(status, offset) {
   const [name, message] = FAULTS[status] ?? ['INTERNAL', `Fault ${status} in the parser`];
+  if (status === FAULT_INPUT) return new MsgpackError(`ERR_MSGPACK_${name}`, message);
   return new MsgpackError(`ERR_MSGPACK_${name}`, `${message} (at byte ${offset})`, { offset });
 }
 

@@ -264,13 +264,14 @@ impl Parser {
         }
         let is_part = matches!(options.mode, MODE_REST_OF_ONE | MODE_REST_OF_FROM)
             || is_series(options.mode) && start > 0;
+        // Ids belong to one message; only a long array has parts, and then it has no ids.
+        self.ids.clear();
+        self.name_arrays.clear();
         if !is_part {
             if !options.keep_structures {
                 self.structures.start();
             }
             self.message_mark = self.structures.mark();
-            self.ids.clear();
-            self.name_arrays.clear();
             if self.trie.full {
                 self.structures.keep_names(&self.trie);
                 self.trie.clear();
