@@ -116,12 +116,11 @@ function createCodec(settings, defaults = new Extensions(), sharesCode = false) 
     const call = (method, value) =>
       packersOf().call(method, value, packFlags, maxDepth, undefinedMode);
     // What a message defines is known to the next only in a stream; ids are never.
-    const areOne = (!useRecords || sequential) && !structuredClone && !shared.isUsed;
+    const { sequential, structuredClone: hasIds } = features;
+    const areOne = (!useRecords || sequential) && !hasIds && !shared.isUsed;
     return {
       pack,
-      packAll: areOne
-        ? (values) => call('packAll', values)
-        : (values) => Buffer.concat(values.map(pack)),
+      packAll: areOne ? (values) => call('packAll', values) : null,
       packParts: shared.isUsed ? (value) => [pack(value)] : (value) => call('packParts', value),
     };
   }

@@ -97,4 +97,4 @@ function createPackr(defaults) {
   return Packr;
 }
 
-module.exports = { createPackr };
+module.exports = { checkNames, createPackr };

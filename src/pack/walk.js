@@ -527,7 +527,8 @@ function createWalker(binding, careful, features) {
     if (typeof toJSON !== 'function' || !usesToJSON) return record(x, p, room, site, proto);
     const json = toJSON.call(x);
     // As with JSON, what a toJSON returned is not asked for its own.
-    return json === x || asksForJSON(json)
+    const isRecord = asksForJSON(json) && extensions.of(getPrototypeOf(json)) === null;
+    return json === x || isRecord
       ? record(json, p, room, site, getPrototypeOf(json))
       : value(json, p, room, hole, site);
   }
@@ -734,8 +735,10 @@ function createWalker(binding, careful, features) {
       const ext = proto === plain || proto === list ? null : extensions.of(proto);
       if (ext === null) {
         if (isJSON || !asksForJSON(x)) break;
-        x = x.toJSON();
+        const json = x.toJSON();
+        isMarked = json === x;
         isJSON = true;
+        x = json;
         continue;
       }
       if (ext.write === undefined) return { frame: null, p: extended(ext, x, p, room, null) };

@@ -3,6 +3,7 @@
 // Which options of a stream are its own, and which those of the codec that it works with.
 
 const { createCodec } = require('../codec');
+const { checkNames } = require('../packr');
 const { invalidOption } = require('../error');
 const { checkBoolean, checkCount, checkOptions } = require('../options');
 
@@ -19,6 +20,7 @@ const NODES = ['autoDestroy', 'emitClose', 'highWaterMark', 'signal'];
 const OF_NODE = [...NODES, 'readableHighWaterMark', 'writableHighWaterMark'];
 
 function split(options, names) {
+  checkOptions(options);
   const own = {};
   const rest = {};
   for (const [name, value] of Object.entries(options)) {
@@ -29,12 +31,14 @@ function split(options, names) {
 
 /** What packs by these options: plain functions or a codec; definitions of records hold. */
 function sinkOf({ plain, defaults }, options) {
+  checkNames(options);
   if (Object.keys(options).every((name) => PLAIN.sink.has(name))) return plain.sink(options);
   return createCodec(sequential(options), defaults, true).sink();
 }
 
 /** What unpacks by these options. */
 function sourceOf({ plain, defaults }, options) {
+  checkNames(options);
   // The source of the stream may use the memory of a chunk again.
   const copyBuffers = checkBoolean('copyBuffers', options.copyBuffers, true);
   const all = { ...options, copyBuffers };

@@ -2,35 +2,27 @@
 
 // packIter: values → bytes, many messages at a time where they are there at once.
 
+const { Readable } = require('node:stream');
+const { BATCH, packBatch } = require('./batch');
 const { sinkOf } = require('./options');
-
-/** Messages that are packed together (`bench/` group `streams`). */
-const BATCH = 128;
 
 function* packSync(values, sink) {
   let batch = [];
-  for (const value of values) {
-    batch.push(value);
-    if (batch.length === BATCH) {
+  let failure = null;
+  try {
+    for (const value of values) {
+      batch.push(value);
+      if (batch.length < BATCH) continue;
       const full = batch;
       batch = [];
-      yield* pack(full, sink);
+      yield* packBatch(full, sink);
     }
+  } catch (error) {
+    failure = { error };
   }
-  yield* pack(batch, sink);
-}
-
-/** A batch in one piece; where one of its values cannot be packed, those before it by themselves. */
-function* pack(batch, sink) {
-  if (batch.length === 0) return;
-  let all;
-  try {
-    all = sink.packAll(batch);
-  } catch {
-    for (const value of batch) yield sink.pack(value);
-    return;
-  }
-  yield all;
+  // What the source has brought before it failed.
+  yield* packBatch(batch, sink);
+  if (failure !== null) throw failure.error;
 }
 
 /**
@@ -39,6 +31,7 @@ function* pack(batch, sink) {
  */
 class AsyncBatches {
   constructor(values, sink) {
+    this.values = values;
     this.iterator = values[Symbol.asyncIterator]();
     this.sink = sink;
     /** Values that have come, and what is packed of those before them. */
@@ -59,8 +52,12 @@ class AsyncBatches {
     return new Promise((resolve, reject) => {
       this.waiting.push({ resolve, reject });
       if (this.waiting.length > 1) return;
-      if (this.packed.length > 0 || this.isDone) this.settle();
-      else this.ask();
+      if (this.packed.length > 0 || this.isDone) {
+        this.settle();
+        return;
+      }
+      if (this.batch.length > 0) this.timer ??= setImmediate(this.settle);
+      this.ask();
     });
   }
 
@@ -90,6 +87,8 @@ class AsyncBatches {
       this.settle();
       return;
     }
+    // Nobody waits: what comes next is not asked for before it is wanted.
+    if (this.waiting.length === 0) return;
     this.timer ??= setImmediate(this.settle);
     this.ask();
   }
@@ -127,7 +126,7 @@ class AsyncBatches {
     if (batch.length === 0) return;
     this.batch = [];
     try {
-      for (const bytes of pack(batch, this.sink)) this.packed.push(bytes);
+      for (const bytes of packBatch(batch, this.sink)) this.packed.push(bytes);
     } catch (error) {
       this.error ??= error;
       if (!this.isDone) Promise.resolve(this.iterator.return?.()).catch(() => {});
@@ -142,7 +141,13 @@ class AsyncBatches {
     this.packed = [];
     this.error = null;
     this.settle();
-    if (!wasDone) await this.iterator.return?.();
+    if (!wasDone) {
+      const closing = this.iterator.return?.();
+      // One that is asked for a value may never answer.
+      if (!this.isAsking) await closing;
+      else Promise.resolve(closing).catch(() => {});
+      if (this.values instanceof Readable) this.values.destroy();
+    }
     return { value, done: true };
   }
 

@@ -22,6 +22,8 @@ class Reader {
   /** `source` is what unpacks: `{ unpackers, flags, maxDepth, copies, finish }`. */
   constructor(source, { maxMessageSize, keepsChunks }) {
     this.source = source;
+    /** What unpacks, one that is not in the middle of a message. */
+    this.one = source.unpackers.free();
     this.maxMessageSize = maxMessageSize;
     /** Whether chunks stay as they are after the source has brought the next one. */
     this.keepsChunks = keepsChunks;
@@ -58,6 +60,7 @@ class Reader {
   take(piece) {
     let values = [];
     let at = 0;
+    if (this.one.isCalling()) this.moveOn();
     try {
       if (this.scanner !== -1) {
         at = this.goOn(piece, values);
@@ -80,51 +83,104 @@ class Reader {
     const { unpackers, flags, maxDepth, copies } = this.source;
     const isOwn = this.parts.length > 1;
     this.close();
-    values.push(unpackers.unpack(message, flags, maxDepth, copies && !isOwn, MODE_FROM, 0));
+    try {
+      values.push(unpackers.unpack(message, flags, maxDepth, copies && !isOwn, MODE_FROM, 0));
+    } catch (error) {
+      throw shifted(error, this.base);
+    }
     this.base += message.length;
-    this.pieceBase = this.base - end;
     return end;
   }
 
   /** All messages that are complete in `piece` from `at` on, and the start of one that is not. */
   complete(piece, at, values) {
+    if (piece.length - at > this.maxMessageSize) return this.oneByOne(piece, at, values);
     const { unpackers, flags, maxDepth, copies } = this.source;
+    const main = this.one;
     const start = this.base - at;
     let from = at;
     for (;;) {
-      const { main } = unpackers;
-      const list = main.unpackPiece(piece, flags, maxDepth, copies, from);
-      if (values.length === 0) values = list;
-      else for (const value of list) values.push(value);
+      try {
+        const list = main.unpackPiece(piece, flags, maxDepth, copies, from);
+        if (values.length === 0) values = list;
+        else for (const value of list) values.push(value);
+      } catch {
+        // An extension has failed: those before it by themselves.
+        this.base = start + from;
+        return this.oneByOne(piece, from, values);
+      }
       from = main.end();
       this.base = start + from;
       const stopped = main.stopped();
       if (stopped === 0) return values;
       if (stopped === FAULT_TRUNCATED) {
-        this.open();
-        if (this.find(piece, from)) throw fault(FAULT_TRUNCATED, from);
+        this.keepOrFail(piece, from);
         return values;
       }
       if (stopped !== FAULT_KEY && stopped !== FAULT_RECORD) {
-        this.error = fault(stopped, start + main.faultOffset());
+        this.fail(fault(stopped, start + main.faultOffset()));
         return values;
       }
       // By itself: there may be more structures by now, or keys that have a text.
-      values.push(unpackers.unpack(piece, flags, maxDepth, copies, MODE_FROM, from));
+      try {
+        values.push(unpackers.unpack(piece, flags, maxDepth, copies, MODE_FROM, from));
+      } catch (error) {
+        // What is not complete is not damaged: the rest may be another key.
+        if (error.code === 'ERR_MSGPACK_TRUNCATED') this.keepOrFail(piece, from);
+        else this.fail(shifted(error, start));
+        return values;
+      }
       from = unpackers.end();
       this.base = start + from;
       if (from >= piece.length) return values;
     }
   }
 
+  keepOrFail(piece, from) {
+    this.open();
+    try {
+      if (this.find(piece, from)) throw fault(FAULT_TRUNCATED, this.base);
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  /** The same where a single message might be too large: each is measured first. */
+  oneByOne(piece, at, values) {
+    const { unpackers, flags, maxDepth, copies } = this.source;
+    const start = this.base - at;
+    for (let from = at; from < piece.length; ) {
+      this.base = start + from;
+      this.open();
+      let end;
+      try {
+        if (!this.find(piece, from)) return values;
+        end = this.end();
+        this.close();
+      } catch (error) {
+        this.fail(error);
+        return values;
+      }
+      try {
+        values.push(unpackers.unpack(piece, flags, maxDepth, copies, MODE_FROM, from));
+        from = end;
+      } catch (error) {
+        this.fail(shifted(error, start));
+        return values;
+      }
+    }
+    this.base = start + piece.length;
+    return values;
+  }
+
   open() {
-    this.scanner = this.source.unpackers.native.openScan();
+    this.scanner = this.one.native.openScan();
   }
 
   /** Whether the open message ends in `piece`; if not, the rest of the piece is kept. */
   find(piece, from) {
     const { unpackers, flags } = this.source;
-    const { main } = unpackers;
+    const main = this.one;
     let status = main.scan(piece, this.scanner, flags, from, this.maxMessageSize);
     if (status === FAULT_RECORD && unpackers.loadStructures()) status = this.scanAgain(piece, from);
     if (status === STATUS_OK) return true;
@@ -135,25 +191,36 @@ class Reader {
     return false;
   }
 
+  /** An extension of this very reader's message has brought this: another must unpack it. */
+  moveOn() {
+    const isOpen = this.scanner !== -1;
+    if (isOpen) this.one.native.closeScan(this.scanner);
+    this.one = this.source.unpackers.free();
+    if (!isOpen) return;
+    this.open();
+    const { flags } = this.source;
+    for (const part of this.parts) this.one.scan(part, this.scanner, flags, 0, this.maxMessageSize);
+  }
+
   /** There are more structures now: goes through the open message anew. */
   scanAgain(piece, from) {
-    const { unpackers, flags } = this.source;
-    unpackers.native.closeScan(this.scanner);
+    const { flags } = this.source;
+    this.one.native.closeScan(this.scanner);
     this.open();
     for (const part of this.parts) {
-      const status = unpackers.main.scan(part, this.scanner, flags, 0, this.maxMessageSize);
+      const status = this.one.scan(part, this.scanner, flags, 0, this.maxMessageSize);
       if (status !== STATUS_MORE) return status;
     }
-    return unpackers.main.scan(piece, this.scanner, flags, from, this.maxMessageSize);
+    return this.one.scan(piece, this.scanner, flags, from, this.maxMessageSize);
   }
 
   end() {
-    return this.source.unpackers.main.end();
+    return this.one.end();
   }
 
   /** Lets go of the open message. */
   close() {
-    if (this.scanner !== -1) this.source.unpackers.native.closeScan(this.scanner);
+    if (this.scanner !== -1) this.one.native.closeScan(this.scanner);
     this.scanner = -1;
     this.parts = [];
     this.size = 0;
@@ -174,14 +241,18 @@ class Reader {
   }
 
   fail(error) {
-    // Offsets within a message are those of the stream from here on.
-    if (error instanceof MsgpackError && error.offset !== undefined) {
-      const offset = error.offset;
-      if (offset < this.base) error.offset = this.base + offset;
-    }
     this.error = error;
     this.close();
   }
+}
+
+/** An error whose offset is counted from `start` of the stream, counted from the stream's start. */
+function shifted(error, start) {
+  const { offset } = error;
+  if (start === 0 || offset === undefined || !(error instanceof MsgpackError)) return error;
+  error.message = error.message.replace(`(at byte ${offset})`, `(at byte ${offset + start})`);
+  error.offset = offset + start;
+  return error;
 }
 
 module.exports = { Reader };

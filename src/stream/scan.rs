@@ -38,6 +38,9 @@ pub struct Scanner {
     /// The next array is the names of this structure, by its index.
     defines: Option<(usize, bool)>,
     has_bundle: bool,
+    /// The array of names that comes next has this id; counts of those that had one.
+    naming: Option<u32>,
+    named: Vec<(u32, u32)>,
     /// What the message defines: how many names the structure at an index has, and whether its id
     /// takes two bytes.
     defined: Vec<(usize, u32, bool)>,
@@ -67,6 +70,8 @@ impl Default for Scanner {
             seen: 0,
             defines: None,
             has_bundle: false,
+            naming: None,
+            named: Vec::new(),
             defined: Vec::new(),
         }
     }
@@ -97,6 +102,9 @@ impl Scanner {
                 pos += self.skip_simple(&piece[pos..], meaning.records);
             }
             if self.owed == 0 {
+                if self.seen > max {
+                    return Err(Fault::at(FAULT_TOO_LARGE, max as usize));
+                }
                 *self = Scanner::default();
                 return Ok(Scan::Complete(pos));
             }
@@ -162,17 +170,21 @@ impl Scanner {
 
     /// Bytes of the header with the id of a structure behind the ext's type; 0 for anything else.
     fn ids_len(&self, meaning: &Meaning) -> usize {
-        let (ext_type, len) = match self.header[0] {
-            first @ wire::FIXEXT1..=wire::FIXEXT2 => (self.header[1], 1 << (first - wire::FIXEXT1)),
-            wire::EXT8 => (self.header[2], usize::from(self.header[1])),
-            wire::EXT16 if self.header[1] == 0 => (self.header[3], usize::from(self.header[2])),
-            wire::EXT32 if self.header[1..4] == [0; 3] => {
-                (self.header[5], usize::from(self.header[4]))
-            }
+        // An array of names may be an object that comes again.
+        if self.defines.is_some() && self.header[0] == wire::FIXEXT4 {
+            let kind = meaning.kinds[usize::from(self.header[1])];
+            return if matches!(kind, KIND_ID | KIND_POINTER) { 6 } else { 0 };
+        }
+        let (header, len) = match self.header[0] {
+            first @ wire::FIXEXT1..=wire::FIXEXT2 => (2, 1 << (first - wire::FIXEXT1)),
+            wire::EXT8 => (3, usize::from(self.header[1])),
+            wire::EXT16 if self.header[1] == 0 => (4, usize::from(self.header[2])),
+            wire::EXT32 if self.header[1..4] == [0; 3] => (6, usize::from(self.header[4])),
             _ => return 0,
         };
+        let ext_type = self.header[header - 1];
         let is_id = meaning.kinds[usize::from(ext_type)] == KIND_RECORD && len <= 2;
-        if is_id { self.header_len + len } else { 0 }
+        if is_id { header + len } else { 0 }
     }
 
     /// The header is complete: what it says is still to come.
@@ -240,6 +252,9 @@ impl Scanner {
             // The names, and a value for each of them.
             self.owed += n;
             self.defined.push((index, n as u32, wide));
+            if let Some(id) = self.naming.take() {
+                self.named.push((id, n as u32));
+            }
         }
     }
 
@@ -251,6 +266,23 @@ impl Scanner {
         meaning: &Meaning,
     ) -> Result<(), Fault> {
         self.skip = len;
+        let kind = meaning.kinds[usize::from(ext_type)];
+        if self.defines.is_some() && self.header_len == 6 && matches!(kind, KIND_ID | KIND_POINTER) {
+            self.skip = 0;
+            let id = self.header[2..6].iter().fold(0, |id, &byte| id << 8 | u32::from(byte));
+            if kind == KIND_ID {
+                self.naming = Some(id);
+                self.owed += 1;
+                return Ok(());
+            }
+            let named = self.named.iter().find(|each| each.0 == id);
+            let (Some(&(_, n)), Some((index, wide))) = (named, self.defines.take()) else {
+                return Err(Fault::at(FAULT_REFERENCE, at));
+            };
+            self.defined.push((index, n, wide));
+            self.owed += u64::from(n);
+            return Ok(());
+        }
         match meaning.kinds[usize::from(ext_type)] {
             KIND_TAG | KIND_ARRAY_TAG | KIND_ID => self.owed += 1,
             KIND_RECORD => {
@@ -282,7 +314,7 @@ impl Scanner {
         let is_own = |wide| self.defined.iter().any(|each| each.2 == wide && (wide || each.0 == index));
         if is_own(false) {
             Id::Index(index)
-        } else if index >= 32 && is_own(true) {
+        } else if index >= 32 && is_own(true) && !structures.is_narrow(index) {
             Id::Wide(index)
         } else {
             structures.id(low)

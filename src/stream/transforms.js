@@ -4,6 +4,7 @@
 
 const { Transform } = require('node:stream');
 const { OF_NODE, checkMaxMessageSize, sinkOf, sourceOf, split } = require('./options');
+const { packBatch } = require('./batch');
 const { Reader } = require('./reader');
 
 /** What stands for nil in a stream of objects, where null is the end. */
@@ -30,8 +31,11 @@ function createTransforms(codecs) {
 
     _transform(value, _encoding, callback) {
       try {
-        if (value instanceof Batch) this.#packAll(value.values);
-        else this.push(this.#sink.pack(fromNil(value)));
+        if (value instanceof Batch) {
+          for (const bytes of packBatch(value.values, this.#sink)) this.push(bytes);
+        } else {
+          this.push(this.#sink.pack(fromNil(value)));
+        }
       } catch (error) {
         callback(error);
         return;
@@ -43,24 +47,13 @@ function createTransforms(codecs) {
     _writev(chunks, callback) {
       this._write(new Batch(chunks), 'utf8', callback);
     }
-
-    #packAll(values) {
-      let all;
-      try {
-        all = this.#sink.packAll(values);
-      } catch {
-        // Those before the one that cannot be packed go out.
-        for (const value of values) this.push(this.#sink.pack(value));
-        return;
-      }
-      this.push(all);
-    }
   }
 
   class UnpackrStream extends Transform {
     #reader;
     /** What is wrong with the input, while values before it wait to be read. */
     #failure = null;
+    #callback = null;
 
     constructor(options = {}) {
       const { own, rest } = split(options, OF_NODE);
@@ -68,33 +61,43 @@ function createTransforms(codecs) {
       super({ ...own, writableObjectMode: false, readableObjectMode: true });
       this.#reader = new Reader(sourceOf(codecs, unpacking), {
         maxMessageSize: checkMaxMessageSize(maxMessageSize),
-        keepsChunks: true,
+        // Who writes may use the memory again when it has been told that it was written.
+        keepsChunks: false,
       });
     }
 
     _transform(chunk, _encoding, callback) {
       for (const values of this.#reader.push(chunk)) {
         for (const value of values) this.push(value === null ? NIL : value);
+        if (this.destroyed) return;
       }
       if (this.#reader.error === null) callback();
-      else this.#fail(this.#reader.error);
+      else this.#fail(this.#reader.error, callback);
     }
 
     _flush(callback) {
       const error = this.#reader.finish();
       if (error === null) callback();
-      else this.#fail(error);
+      else this.#fail(error, callback);
     }
 
     /** An error would drop the values that nobody has read yet, so it waits for them. */
-    #fail(error) {
-      if (this.readableLength === 0) this.destroy(error);
-      else this.#failure = error;
+    #fail(error, callback) {
+      if (this.readableLength === 0) {
+        callback(error);
+      } else {
+        this.#failure = error;
+        this.#callback = callback;
+      }
     }
 
     read(size) {
       const value = super.read(size);
-      if (this.#failure !== null && this.readableLength === 0) this.destroy(this.#failure);
+      if (this.#failure !== null && this.readableLength === 0) {
+        const callback = this.#callback;
+        this.#callback = null;
+        callback?.(this.#failure);
+      }
       return value;
     }
 

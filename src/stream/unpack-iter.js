@@ -3,7 +3,7 @@
 // unpackIter: the values of a source of chunks, one after the other.
 
 const { Readable } = require('node:stream');
-const { checkMaxMessageSize, sourceOf } = require('./options');
+const { checkMaxMessageSize, checkOptions, sourceOf } = require('./options');
 const { Reader } = require('./reader');
 
 /** Takes values out of the lists that a reader makes of chunks. */
@@ -49,7 +49,7 @@ class SyncValues extends Values {
         this.chunks.return?.();
         throw this.finish();
       }
-      const { done, value } = this.chunks.next();
+      const { done, value } = this.nextChunk();
       if (done) {
         const error = this.finish();
         if (error !== null) throw error;
@@ -58,6 +58,15 @@ class SyncValues extends Values {
       this.lists = this.reader.push(value);
     }
     return { value: this.list[this.at++], done: false };
+  }
+
+  nextChunk() {
+    try {
+      return this.chunks.next();
+    } catch (error) {
+      this.finish();
+      throw error;
+    }
   }
 
   return(value) {
@@ -96,7 +105,7 @@ class AsyncValues extends Values {
         await this.chunks.return?.();
         throw this.finish();
       }
-      const { done, value } = await this.chunks.next();
+      const { done, value } = await this.nextChunk();
       if (done) {
         const error = this.finish();
         if (error !== null) throw error;
@@ -105,6 +114,15 @@ class AsyncValues extends Values {
       this.lists = this.reader.push(value);
     }
     return { value: this.list[this.at++], done: false };
+  }
+
+  async nextChunk() {
+    try {
+      return await this.chunks.next();
+    } catch (error) {
+      this.finish();
+      throw error;
+    }
   }
 
   /** Runs `step` when all steps before it are done. */
@@ -148,6 +166,7 @@ function keepsChunks(source) {
 
 function createUnpackIter(codecs) {
   return function unpackIter(source, options = {}) {
+    checkOptions(options);
     const { maxMessageSize, ...rest } = options;
     const reader = new Reader(sourceOf(codecs, rest), {
       maxMessageSize: checkMaxMessageSize(maxMessageSize),

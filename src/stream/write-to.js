@@ -9,8 +9,18 @@ const { checkBoolean, checkOptions } = require('../options');
 const corked = new Set();
 
 function uncorkAll() {
-  for (const stream of corked) stream.uncork();
+  const streams = [...corked];
   corked.clear();
+  for (const stream of streams) {
+    try {
+      stream.uncork();
+    } catch (error) {
+      // The others are let go, too.
+      process.nextTick(() => {
+        throw error;
+      });
+    }
+  }
 }
 
 /** Holds back what is written until the end of the tick, so that it goes out together. */

@@ -59,6 +59,9 @@ function createUnpackers(binding, features) {
     }
   }
 
+  /** One that is not in the middle of a message, for a reader that keeps it. */
+  const free = () => (isCalling() ? createOne(binding, features) : main);
+
   /** Whether structures that a message lacks could be loaded. */
   const loadStructures = () => features.missingStructures?.(main.native) ?? false;
 
@@ -66,6 +69,7 @@ function createUnpackers(binding, features) {
     bind,
     end: () => lastEnd(),
     extend,
+    free,
     loadStructures,
     main,
     native: main.native,

@@ -832,6 +832,15 @@ impl Parser {
     ) -> Result<Structure, Stop> {
         // The array of names may itself be an object that comes again.
         let mut named = None;
+        let prefix = &run.input[run.pos..];
+        if let [wire::FIXEXT4, rest @ ..] = prefix
+            && prefix.len() < 6
+            && rest.first().is_none_or(|&ext_type| {
+                matches!(self.ext_kinds[usize::from(ext_type)], KIND_ID | KIND_POINTER)
+            })
+        {
+            return Err(run.truncated(run.pos));
+        }
         if let Some(&[wire::FIXEXT4, ext_type, a, b, c, d]) = run.input[run.pos..].first_chunk() {
             let id = u32::from_be_bytes([a, b, c, d]);
             match self.ext_kinds[usize::from(ext_type)] {

@@ -138,6 +138,11 @@ impl Structures {
         Id::Index(low)
     }
 
+    /// Whether there is a structure at `low` whose id is one byte.
+    pub fn is_narrow(&self, low: usize) -> bool {
+        self.table.get(low).is_some_and(|each| each.defined && !each.wide)
+    }
+
     /// The index of an id of two bytes.
     pub fn wide_index(low: usize, high: u8) -> usize {
         low + NARROW * usize::from(high)
