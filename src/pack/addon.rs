@@ -392,7 +392,8 @@ unsafe extern "C" fn splices(env: napi_env, info: napi_callback_info) -> napi_va
         unsafe {
             check(sys::napi_create_array(env, &mut array))?;
             let numbers = packer.encoder.out.splices.iter();
-            let numbers = numbers.flat_map(|splice| [splice.at as f64, f64::from(splice.reference)]);
+            let numbers =
+                numbers.flat_map(|splice| [splice.at as f64, f64::from(splice.reference)]);
             for (index, number) in numbers.enumerate() {
                 let mut value = null_mut();
                 check(sys::napi_create_double(env, number, &mut value))?;

@@ -3,6 +3,8 @@
 //!
 //! What is missing is a number of values and a number of bytes; how they nest does not matter.
 
+use std::collections::HashMap;
+
 use crate::tape::*;
 use crate::unpack::records::{FIRST_ID, Id, Structures};
 use crate::wire;
@@ -40,10 +42,12 @@ pub struct Scanner {
     has_bundle: bool,
     /// The array of names that comes next has this id; counts of those that had one.
     naming: Option<u32>,
-    named: Vec<(u32, u32)>,
+    named: HashMap<u32, u32>,
     /// What the message defines: how many names the structure at an index has, and whether its id
     /// takes two bytes.
-    defined: Vec<(usize, u32, bool)>,
+    defined: HashMap<usize, (u32, bool)>,
+    /// Whether any of those ids does.
+    has_wide: bool,
 }
 
 pub enum Scan {
@@ -71,8 +75,9 @@ impl Default for Scanner {
             defines: None,
             has_bundle: false,
             naming: None,
-            named: Vec::new(),
-            defined: Vec::new(),
+            named: HashMap::new(),
+            defined: HashMap::new(),
+            has_wide: false,
         }
     }
 }
@@ -108,7 +113,8 @@ impl Scanner {
                 *self = Scanner::default();
                 return Ok(Scan::Complete(pos));
             }
-            let Some(&first) = (if self.header_len > 0 { self.header.first() } else { piece.get(pos) })
+            let Some(&first) =
+                (if self.header_len > 0 { self.header.first() } else { piece.get(pos) })
             else {
                 return self.more(max);
             };
@@ -195,9 +201,8 @@ impl Scanner {
         structures: &Structures,
     ) -> Result<(), Fault> {
         let header = self.header;
-        let number = |bytes: usize| {
-            header[1..1 + bytes].iter().fold(0, |n, &byte| n << 8 | u64::from(byte))
-        };
+        let number =
+            |bytes: usize| header[1..1 + bytes].iter().fold(0, |n, &byte| n << 8 | u64::from(byte));
         self.owed -= 1;
         match header[0] {
             byte @ FIRST_ID..=0x7f if meaning.records => {
@@ -205,8 +210,8 @@ impl Scanner {
                     Id::Index(index) => index,
                     Id::Wide(low) => Structures::wide_index(low, header[1]),
                 };
-                let own = self.defined.iter().rev().find(|each| each.0 == index);
-                match own.map(|each| each.1).or_else(|| structures.names_at(index)) {
+                let own = self.defined.get(&index);
+                match own.map(|each| each.0).or_else(|| structures.names_at(index)) {
                     Some(names) => self.owed += u64::from(names),
                     None if meaning.strict_ids || self.header_len > 1 => {
                         return Err(Fault::at(FAULT_RECORD, at));
@@ -251,23 +256,18 @@ impl Scanner {
         if let Some((index, wide)) = self.defines.take() {
             // The names, and a value for each of them.
             self.owed += n;
-            self.defined.push((index, n as u32, wide));
+            self.define(index, n as u32, wide);
             if let Some(id) = self.naming.take() {
-                self.named.push((id, n as u32));
+                self.named.insert(id, n as u32);
             }
         }
     }
 
-    fn ext(
-        &mut self,
-        at: usize,
-        len: u64,
-        ext_type: u8,
-        meaning: &Meaning,
-    ) -> Result<(), Fault> {
+    fn ext(&mut self, at: usize, len: u64, ext_type: u8, meaning: &Meaning) -> Result<(), Fault> {
         self.skip = len;
         let kind = meaning.kinds[usize::from(ext_type)];
-        if self.defines.is_some() && self.header_len == 6 && matches!(kind, KIND_ID | KIND_POINTER) {
+        if self.defines.is_some() && self.header_len == 6 && matches!(kind, KIND_ID | KIND_POINTER)
+        {
             self.skip = 0;
             let id = self.header[2..6].iter().fold(0, |id, &byte| id << 8 | u32::from(byte));
             if kind == KIND_ID {
@@ -275,11 +275,10 @@ impl Scanner {
                 self.owed += 1;
                 return Ok(());
             }
-            let named = self.named.iter().find(|each| each.0 == id);
-            let (Some(&(_, n)), Some((index, wide))) = (named, self.defines.take()) else {
+            let (Some(&n), Some((index, wide))) = (self.named.get(&id), self.defines.take()) else {
                 return Err(Fault::at(FAULT_REFERENCE, at));
             };
-            self.defined.push((index, n, wide));
+            self.define(index, n, wide);
             self.owed += u64::from(n);
             return Ok(());
         }
@@ -308,13 +307,18 @@ impl Scanner {
         Ok(())
     }
 
+    fn define(&mut self, index: usize, names: u32, wide: bool) {
+        self.defined.insert(index, (names, wide));
+        self.has_wide |= wide;
+    }
+
     /// What the byte `0x40 + low` stands for, by what the message itself has defined first.
     fn id(&self, low: u8, structures: &Structures) -> Id {
         let index = usize::from(low);
-        let is_own = |wide| self.defined.iter().any(|each| each.2 == wide && (wide || each.0 == index));
-        if is_own(false) {
+        let own = self.defined.get(&index);
+        if own.is_some_and(|each| !each.1) {
             Id::Index(index)
-        } else if index >= 32 && is_own(true) && !structures.is_narrow(index) {
+        } else if index >= 32 && self.has_wide && !structures.is_narrow(index) {
             Id::Wide(index)
         } else {
             structures.id(low)

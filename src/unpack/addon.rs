@@ -9,11 +9,11 @@ use napi::{Error, Result};
 
 use super::parse::{Options, Parser, Stop};
 use super::text::TextSink;
-use crate::stream::scan::{Meaning, Scan, Scanner};
 use crate::addon::{
     add_function, array_buffer, array_length, call, check, element, integer, private_bytes,
     string_array, strings,
 };
+use crate::stream::scan::{Meaning, Scan, Scanner};
 use crate::tape::{self, *};
 
 struct Unpacker {
@@ -197,7 +197,11 @@ unsafe extern "C" fn close_scan(env: napi_env, info: napi_callback_info) -> napi
 /// on, that may not take more than LENGTH_F64 bytes. STATUS_OK: it ends at OFFSET_F64 of the piece. STATUS_MORE: at least
 /// LENGTH_F64 bytes are missing. Or a fault, whose offset is counted from the start of the message.
 unsafe extern "C" fn scan(env: napi_env, info: napi_callback_info) -> napi_value {
-    fn body(shared: &Shared, env: napi_env, [piece, number]: [napi_value; 2]) -> Result<napi_value> {
+    fn body(
+        shared: &Shared,
+        env: napi_env,
+        [piece, number]: [napi_value; 2],
+    ) -> Result<napi_value> {
         let number = integer(env, number)? as usize;
         let mut unpacker = borrow(shared)?;
         let unpacker = &mut *unpacker;
