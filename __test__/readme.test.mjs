@@ -41,6 +41,7 @@ for (const [document, atLeast] of [
   ['README.md', 5],
   ['docs/packr.md', 8],
   ['docs/compat-msgpackr.md', 4],
+  ['docs/streams.md', 8],
 ]) {
   const examples = blocks(document, 'js');
 
@@ -178,7 +179,9 @@ test('links inside the repository lead somewhere', () => {
       .replace(/[^\w -]/g, '')
       .replaceAll(' ', '-');
   const documents = ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md'];
-  documents.push(...['architecture', 'compat-msgpackr', 'packr'].map((name) => `docs/${name}.md`));
+  documents.push(
+    ...['architecture', 'compat-msgpackr', 'packr', 'streams'].map((name) => `docs/${name}.md`),
+  );
   for (const document of documents) {
     for (const [, file, anchor] of read(document).matchAll(/\]\((?!https?:)([^)#]*)#?([^)]*)\)/g)) {
       const target = path.posix.join(path.posix.dirname(document), file);

@@ -92,3 +92,36 @@ export function interleave(contenders, pace) {
     return { name, kind, ...quantiles(samples), rounds: samples.length, calls };
   });
 }
+
+/**
+ * The same for jobs that take their time, such as those of streams: `run(repeats)` does a job so
+ * often, or promises to. A turn is one job of `count` units, or as many as `turnMs` has room for.
+ */
+export async function takeTurns(contenders, { rounds, turnMs = 0, warmRuns = 2 }) {
+  const field = [];
+  for (const contender of contenders) {
+    collect({ perCall: LONG_CALL_MS });
+    let perRun = Infinity;
+    for (let runs = 0; runs < warmRuns; runs += 1) {
+      perRun = Math.min(perRun, await timeOf(contender, 1));
+    }
+    const repeats = Math.max(1, Math.round(turnMs / perRun));
+    field.push({ ...contender, repeats, perCall: perRun * repeats, samples: [] });
+  }
+  for (let round = 0; round < rounds; round += 1) {
+    for (const contender of shuffle(field)) {
+      collect(contender);
+      const ms = await timeOf(contender, contender.repeats);
+      contender.samples.push((ms * 1e6) / contender.repeats / (contender.count ?? 1));
+    }
+  }
+  return field.map(({ name, kind, samples }) => {
+    return { name, kind, ...quantiles(samples), rounds: samples.length };
+  });
+}
+
+async function timeOf({ run }, repeats) {
+  const start = performance.now();
+  await run(repeats);
+  return performance.now() - start;
+}

@@ -33,11 +33,22 @@ function cork(stream) {
 
 function createWriteTo(codecs) {
   const plain = sinkOf(codecs, {});
+  /** By options object: making a codec takes fifty times as long as a small message. */
+  const sinks = new WeakMap();
+
+  function sinkBy(options, rest) {
+    let sink = sinks.get(options);
+    if (sink === undefined) {
+      sink = sinkOf(codecs, rest);
+      sinks.set(options, sink);
+    }
+    return sink;
+  }
 
   function packParts(value, options = undefined) {
     return options === undefined
       ? plain.packParts(value)
-      : sinkOf(codecs, options).packParts(value);
+      : sinkBy(options, options).packParts(value);
   }
 
   function writeTo(stream, value, options = undefined) {
@@ -47,7 +58,7 @@ function createWriteTo(codecs) {
       checkOptions(options);
       const { copy, ...rest } = options;
       copies = checkBoolean('copy', copy, false);
-      if (Object.keys(rest).length > 0) sink = sinkOf(codecs, rest);
+      if (Object.keys(rest).length > 0) sink = sinkBy(options, rest);
     }
     // What cannot be packed throws before anything is written.
     const parts = copies ? [sink.pack(value)] : sink.packParts(value);

@@ -175,7 +175,7 @@ const FAULTS = {
   [FAULT_KEY]: ['KEY', 'A map has a key that is neither a string nor a number'],
   [FAULT_DEPTH]: ['DEPTH', 'Nested deeper than maxDepth'],
   [FAULT_TIMESTAMP]: ['TIMESTAMP', 'A timestamp that is none, or is no Date'],
-  [FAULT_TOO_LARGE]: ['TOO_LARGE', 'More than a string or the parser can hold'],
+  [FAULT_TOO_LARGE]: ['TOO_LARGE', 'More than maxMessageSize, a string or the parser can hold'],
   [FAULT_INPUT]: ['INVALID_INPUT', 'The memory of the input was cut or detached meanwhile'],
   [FAULT_RECORD]: [
     'RECORD',
