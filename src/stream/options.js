@@ -29,11 +29,14 @@ function split(options, names) {
   return { own, rest };
 }
 
-/** What packs by these options: plain functions or a codec; definitions of records hold. */
-function sinkOf({ plain, defaults }, options) {
+/**
+ * What packs by these options: plain functions or a codec. Of a stream, definitions of records hold;
+ * otherwise each message is read by itself.
+ */
+function sinkOf({ plain, defaults }, options, isStream = true) {
   checkNames(options);
   if (Object.keys(options).every((name) => PLAIN.sink.has(name))) return plain.sink(options);
-  return createCodec(sequential(options), defaults, true).sink();
+  return createCodec(isStream ? sequential(options) : options, defaults, true).sink();
 }
 
 /** What unpacks by these options. */

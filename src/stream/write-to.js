@@ -39,7 +39,7 @@ function createWriteTo(codecs) {
   function sinkBy(options, rest) {
     let sink = sinks.get(options);
     if (sink === undefined) {
-      sink = sinkOf(codecs, rest);
+      sink = sinkOf(codecs, rest, false);
       sinks.set(options, sink);
     }
     return sink;
