@@ -5,10 +5,10 @@
 const { types } = require('node:util');
 const binding = require('../binding.js');
 const { MODE_ALL, MODE_FROM, MODE_ONE, OPT_KEEP } = require('./tape');
-const { MsgpackError } = require('./error');
 const { codeFor } = require('./own-code');
-const { checkOffset, checkTarget } = require('./plain');
 const { Extensions } = require('./extensions');
+const { checkOffset } = require('./options');
+const { checkRoom, checkTarget } = require('./pack/target');
 const { readSettings } = require('./settings');
 
 /** With `sharesCode` it is one of many that come and go. */
@@ -39,11 +39,7 @@ function createCodec(settings, defaults = new Extensions(), sharesCode = false) 
         shouldShare: () => false,
       };
       const { createPackers } = codeFor(features, require, './pack');
-      packers = createPackers(binding, features, {
-        ...features,
-        isNested: true,
-        records: nested,
-      });
+      packers = createPackers(binding, features, { ...features, records: nested });
     }
     return packers;
   }
@@ -92,13 +88,7 @@ function createCodec(settings, defaults = new Extensions(), sharesCode = false) 
       return packersOf().packInto(value, target, offset, packFlags, maxDepth, undefinedMode);
     }
     const message = pack(value);
-    const room = target.byteLength - offset;
-    if (message.length > room) {
-      throw new MsgpackError(
-        'ERR_MSGPACK_BUFFER_TOO_SMALL',
-        `The message takes ${message.length} bytes; the target has ${Math.max(0, room)} from offset ${offset}`,
-      );
-    }
+    checkRoom(target, offset, message.length);
     new Uint8Array(target.buffer, target.byteOffset, target.byteLength).set(message, offset);
     return offset + message.length;
   }

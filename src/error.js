@@ -28,4 +28,11 @@ function invalidOption(name, value, expected) {
   return error;
 }
 
-module.exports = { MsgpackError, invalidOption };
+/** An argument of a kind that a function does not take, as Node reports it. */
+function invalidArgument(message) {
+  const error = new TypeError(message);
+  error.code = 'ERR_INVALID_ARG_TYPE';
+  return error;
+}
+
+module.exports = { MsgpackError, invalidArgument, invalidOption };

@@ -1,5 +1,7 @@
 'use strict';
 
+const { invalidArgument } = require('./error');
+
 const brand = Symbol.for('msgpack-rs.Ext');
 
 /** A value of an extension type: an application's own (0 to 127) or a reserved one (-128 to -1). */
@@ -13,9 +15,7 @@ class Ext {
       throw error;
     }
     if (!ArrayBuffer.isView(data)) {
-      const error = new TypeError('The data of an Ext is a Buffer or Uint8Array');
-      error.code = 'ERR_INVALID_ARG_TYPE';
-      throw error;
+      throw invalidArgument('The data of an Ext is a Buffer or Uint8Array');
     }
     this.type = type;
     this.data = data;

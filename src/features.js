@@ -17,8 +17,6 @@ function plainFeatures(extensions = new Extensions()) {
     structuredClone: false,
     /** What msgpackr's own habits need. */
     quirks: null,
-    /** Whether it is for what is packed on the way to another message. */
-    isNested: false,
     /** Whether many such codecs come and go. */
     sharesCode: false,
     /** How objects go out as records; null where they do not. */

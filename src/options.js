@@ -53,12 +53,21 @@ function checkCount(name, value, most, fallback) {
   return value;
 }
 
+/** Where a message is to be packed or unpacked. */
+function checkOffset(offset) {
+  if (!Number.isInteger(offset) || offset < 0) {
+    throw invalidOption('offset', offset, 'an integer of at least 0');
+  }
+  return offset;
+}
+
 module.exports = {
   DEFAULT_MAX_DEPTH,
   checkBoolean,
   checkCount,
   checkFunction,
   checkMaxDepth,
+  checkOffset,
   checkOptions,
   choice,
 };

@@ -5,29 +5,11 @@
 const { MODE_ALL, MODE_FROM, MODE_ONE } = require('./tape');
 const { UNDEFINED_MODES, readPackOptions } = require('./pack/options');
 const { readUnpackOptions } = require('./unpack/options');
-const { MsgpackError, invalidOption } = require('./error');
 const { Extensions } = require('./extensions');
 const { plainFeatures } = require('./features');
-const { DEFAULT_MAX_DEPTH } = require('./options');
+const { DEFAULT_MAX_DEPTH, checkOffset } = require('./options');
 const { ownCopy } = require('./own-code');
-
-/** Checks where a message is to be packed or unpacked. */
-function checkOffset(offset) {
-  if (!Number.isInteger(offset) || offset < 0) {
-    throw invalidOption('offset', offset, 'an integer of at least 0');
-  }
-  return offset;
-}
-
-function checkTarget(target) {
-  if (!ArrayBuffer.isView(target)) {
-    throw new MsgpackError(
-      'ERR_MSGPACK_INVALID_INPUT',
-      'The target of packInto is a Buffer or Uint8Array',
-    );
-  }
-  return target;
-}
+const { checkTarget } = require('./pack/target');
 
 function createPlain(binding) {
   const { createPackers } = ownCopy(require, './pack');
@@ -116,4 +98,4 @@ function createPlain(binding) {
   };
 }
 
-module.exports = { checkOffset, checkTarget, createPlain };
+module.exports = { createPlain };

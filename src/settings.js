@@ -64,6 +64,7 @@ function readSettings(settings, defaults, packNested) {
     // undefined: those types have no meaning. msgpackr refuses them where they are not wanted.
     references: quirks === null ? structuredClone || undefined : settings.structuredClone !== false,
   };
+  const builtIn = [...builtInKinds(readKinds)];
   // Checked even where nothing is a record.
   const records = readRecords();
   const filter = readFilter();
@@ -81,11 +82,11 @@ function readSettings(settings, defaults, packNested) {
     missingStructures: readsRecords ? (native) => shared.load(native) : null,
     prepareUnpacker: shared.isUsed ? (native) => shared.prepare(native) : undefined,
     prepareNested: shared.isUsed ? ({ native }) => shared.prepareNested(native) : undefined,
+    get kinds() {
+      return [...builtIn, ...extensionKinds(extensions)];
+    },
   };
-  Object.defineProperty(features, 'kinds', {
-    get: () => [...builtInKinds(readKinds), ...extensionKinds(extensions)],
-  });
-  const taken = new Set([...builtInKinds(readKinds)].map(([type]) => type));
+  const taken = new Set(builtIn.map(([type]) => type));
   if (quirks === null) extensions.drop(taken);
   addAll(settings.extensions);
 

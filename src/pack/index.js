@@ -9,6 +9,7 @@ const { LENGTH_F64, SHARED, SLAB, STATUS, STATUS_IN_SLAB, STATUS_OK } = require(
 const { MsgpackError } = require('../error');
 const { FastBuffer } = require('../fast-buffer');
 const { codeFor } = require('../own-code');
+const { checkRoom } = require('./target');
 
 /** Small results are slices of a slab; its size bounds what one of them keeps alive. */
 const SMALL_SLAB = 16 << 10;
@@ -73,6 +74,7 @@ function createPacker(binding, careful, features) {
   let slab = small;
   let busy = false;
 
+  /** Written out, unlike the others: it is what small messages wait for. */
   function pack(x, options, maxDepth, undefinedMode) {
     busy = true;
     try {
@@ -127,14 +129,11 @@ function createPacker(binding, careful, features) {
     }
   }
 
-  /** Several values as messages one behind the other, in one Buffer. */
-  function packAll(values, options, maxDepth, undefinedMode) {
+  /** Runs what packs a message; if that fails, nothing of it stays. */
+  function packing(run) {
     busy = true;
     try {
-      slab.prepare();
-      T[SLAB] = slab.which;
-      walker.walkAll(values, options, maxDepth, undefinedMode, slab);
-      return result(F[LENGTH_F64]);
+      return run();
     } catch (error) {
       walker.reset();
       throw error;
@@ -143,21 +142,25 @@ function createPacker(binding, careful, features) {
     }
   }
 
+  /** Several values as messages one behind the other, in one Buffer. */
+  function packAll(values, options, maxDepth, undefinedMode) {
+    return packing(() => {
+      slab.prepare();
+      T[SLAB] = slab.which;
+      walker.walkAll(values, options, maxDepth, undefinedMode, slab);
+      return result(F[LENGTH_F64]);
+    });
+  }
+
   /** A message in parts: large binaries are the caller's own, not copies. */
   function packParts(x, options, maxDepth, undefinedMode) {
-    busy = true;
-    try {
+    return packing(() => {
       slab.prepare();
       T[SLAB] = slab.which;
       walker.walk(x, options, maxDepth, undefinedMode, slab);
       const places = T[STATUS] === STATUS_IN_SLAB ? [] : native.splices();
       return places.length === 0 ? [result(F[LENGTH_F64])] : partsAt(places);
-    } catch (error) {
-      walker.reset();
-      throw error;
-    } finally {
-      busy = false;
-    }
+    });
   }
 
   function partsAt(places) {
@@ -192,25 +195,14 @@ function createPacker(binding, careful, features) {
   }
 
   function packInto(x, target, offset, options, maxDepth, undefinedMode) {
-    busy = true;
-    try {
+    return packing(() => {
       // No slab: the message waits in the addon's memory until its length is known.
       walker.walk(x, options, maxDepth, undefinedMode, null);
       const length = F[LENGTH_F64];
-      if (length > target.byteLength - offset) {
-        throw new MsgpackError(
-          'ERR_MSGPACK_BUFFER_TOO_SMALL',
-          `The message takes ${length} bytes; the target has ${Math.max(0, target.byteLength - offset)} from offset ${offset}`,
-        );
-      }
+      checkRoom(target, offset, length);
       take(new Uint8Array(target.buffer, target.byteOffset + offset, length));
       return offset + length;
-    } catch (error) {
-      walker.reset();
-      throw error;
-    } finally {
-      busy = false;
-    }
+    });
   }
 
   return {

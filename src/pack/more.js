@@ -4,25 +4,12 @@
 // arrays, and which properties of an object go out when not all do.
 
 const { types } = require('node:util');
+const { DATA_VIEW, TYPED_ARRAYS } = require('../typed-arrays');
 
 const { getOwnPropertyDescriptor, getPrototypeOf } = Object;
 
-/** The codes of the kinds of typed arrays, as msgpackr numbers them. */
-const CODES = {
-  Int8Array: 0,
-  Uint8Array: 1,
-  Uint8ClampedArray: 2,
-  Int16Array: 3,
-  Uint16Array: 4,
-  Int32Array: 5,
-  Uint32Array: 6,
-  Float32Array: 7,
-  Float64Array: 8,
-  BigInt64Array: 9,
-  BigUint64Array: 10,
-};
-const ARRAY_BUFFER = 16;
-const DATA_VIEW = 17;
+/** By name of a class. */
+const CODES = Object.fromEntries(TYPED_ARRAYS.map(({ name }, code) => [name, code]));
 
 // What a view is, whatever its class says.
 const kindOf = getOwnPropertyDescriptor(
@@ -130,7 +117,6 @@ function orderOf(container, items, { encode, orders }, ties = null) {
 }
 
 module.exports = {
-  ARRAY_BUFFER,
   codeOf,
   copyOf,
   errorParts,

@@ -20,6 +20,7 @@ const { canCompile } = require('../codegen');
 const { MsgpackError } = require('../error');
 const { isExt } = require('../ext');
 const { isTimestamp } = require('../timestamp');
+const { ARRAY_BUFFER } = require('../typed-arrays');
 const { MAX_KEYS, Shapes, Site } = require('./shapes');
 const { compileWalker } = require('./compile');
 const more = require('./more');
@@ -108,10 +109,11 @@ function createWalker(binding, careful, features) {
   let markEnd = -1;
   /** Objects whose extension is writing them. */
   const writing = new Set();
-  /** Whether an array may be more than its elements: an extension's, or one that comes again. */
+  /** Whether objects that come again are to be one object to the reader, too. */
   const clones = features.structuredClone;
   /** Whether something begins anew with every message. */
   const isRenewed = clones || filter?.sorts === true;
+  /** Whether an array may be more than its elements: an extension's, or one that comes again. */
   let arraysAreSpecial = clones || extensions.hasArrays;
   /** What objects with a given prototype are: one of the walkers below. */
   let kinds = new WeakMap();
@@ -745,7 +747,7 @@ function createWalker(binding, careful, features) {
       if (room-- <= 0) throw tooDeepError(pathAt(p));
       if (p > LIMIT) p = flush(p);
       p = tag(ext.type, p);
-      const written = called(ext, 'write', x, p);
+      const written = called(ext, ext.write, x, p);
       if (identity !== null) {
         writing.add(x);
         begun.push(x);
@@ -869,7 +871,7 @@ function createWalker(binding, careful, features) {
       }
       if (p > LIMIT) p = flush(p);
       p = tag(ext.type, p);
-      const written = called(ext, 'write', x, p);
+      const written = called(ext, ext.write, x, p);
       // Returning itself means a plain object, as with toJSON.
       if (written === x) return writtenAsItself(x, p, room, site);
       if (identity === null) return value(written, p, room - 1, NIL, site);
@@ -878,7 +880,7 @@ function createWalker(binding, careful, features) {
       writing.delete(x);
       return p;
     }
-    const data = called(ext, 'pack', x, p);
+    const data = called(ext, ext.pack, x, p);
     if (!ArrayBuffer.isView(data) && !types.isAnyArrayBuffer(data)) {
       const path = pathAt(p);
       throw new MsgpackError(
@@ -888,7 +890,7 @@ function createWalker(binding, careful, features) {
       );
     }
     // A copy: the extension may use the same memory for the next one.
-    return extBytes(ext.type, called({ ...ext, copy: more.copyOf }, 'copy', data, p), p);
+    return extBytes(ext.type, called(ext, more.copyOf, data, p), p);
   }
 
   /** An object whose extension leaves it as it is. */
@@ -899,10 +901,10 @@ function createWalker(binding, careful, features) {
     return p;
   }
 
-  /** Runs a function of an extension. */
-  function called(ext, name, x, p) {
+  /** Runs a function for an extension. */
+  function called(ext, run, x, p) {
     try {
-      return ext[name](x);
+      return run.call(ext, x);
     } catch (cause) {
       const path = pathAt(p);
       throw new MsgpackError(
@@ -915,9 +917,7 @@ function createWalker(binding, careful, features) {
 
   function extBytes(type, data, p) {
     // Written as a bin, then moved behind the ext's own word.
-    const end = ArrayBuffer.isView(data)
-      ? binary(data, p + 1, p)
-      : arrayBufferBytes(data, p + 1, p);
+    const end = binary(data, p + 1, p);
     T[p] = (type << TAG_BITS) | P_EXT;
     T[p + 1] = T[p + 1] >> TAG_BITS;
     return end;
@@ -996,27 +996,17 @@ function createWalker(binding, careful, features) {
   }
 
   function arrayBuffer(x, p) {
-    if (!moreTypes) return arrayBufferBytes(x, p, p);
-    const end = arrayBufferBytes(x, p + 2, p);
-    T[p] = TYPED;
-    T[p + 1] = more.ARRAY_BUFFER;
-    T[p + 2] = T[p + 2] >> TAG_BITS;
-    return end;
-  }
-
-  /** `at` is where the value's first word goes. */
-  function arrayBufferBytes(x, p, at) {
     let bytes;
     try {
       bytes = new Uint8Array(x);
     } catch (cause) {
-      const path = pathAt(at);
+      const path = pathAt(p);
       throw new MsgpackError('ERR_MSGPACK_INVALID_INPUT', `A detached ArrayBuffer at ${path}`, {
         path,
         cause,
       });
     }
-    return binary(bytes, p, at);
+    return moreTypes ? typed(bytes, ARRAY_BUFFER, p) : binary(bytes, p, p);
   }
 
   function date(x, p, room, hole, site) {
@@ -1073,34 +1063,27 @@ function createWalker(binding, careful, features) {
 
   /** The walker of a place where a Map was found. */
   function mapAt(x, p, room, hole, site) {
-    if (getPrototypeOf(x) !== mapPrototype) {
-      site.walk = other;
-      return other(x, p, room, hole, site);
-    }
-    // Few have that prototype and are none.
-    try {
-      mapSize.call(x);
-    } catch {
-      site.walk = other;
-      return other(x, p, room, hole, site);
-    }
-    return map(x, p, room, hole, site);
+    if (isWhatItSays(x, mapPrototype, mapSize)) return map(x, p, room, hole, site);
+    site.walk = other;
+    return other(x, p, room, hole, site);
   }
 
   /** The walker of a place where a Set was found. */
   function setAt(x, p, room, hole, site) {
-    if (getPrototypeOf(x) !== setPrototype) {
-      site.walk = other;
-      return other(x, p, room, hole, site);
-    }
-    // Few have that prototype and are none.
+    if (isWhatItSays(x, setPrototype, setSize)) return set(x, p, room, hole, site);
+    site.walk = other;
+    return other(x, p, room, hole, site);
+  }
+
+  /** Whether `x` has that prototype and is of its kind: few have it and are not. */
+  function isWhatItSays(x, prototype, sizeOf) {
+    if (getPrototypeOf(x) !== prototype) return false;
     try {
-      setSize.call(x);
+      sizeOf.call(x);
     } catch {
-      site.walk = other;
-      return other(x, p, room, hole, site);
+      return false;
     }
-    return set(x, p, room, hole, site);
+    return true;
   }
 
   /** A Map with the keys of `shape` and scalars for values: no code can change it meanwhile. */
@@ -1270,42 +1253,40 @@ function createWalker(binding, careful, features) {
    * tape's header block then says where it is.
    */
   function walk(x, options, maxDepth, mode, target) {
-    slab = target;
-    isFlushed = false;
-    T[OPTIONS] = options;
-    T[MAX_DEPTH] = maxDepth;
-    T[DEEP_ROOM] = Math.max(0, maxDepth - RECURSION);
-    undefinedMode = mode;
-    if (isRenewed || shapes.full) renew();
-    const p = value(x, HEADER_WORDS, maxDepth, AT_ROOT, rootSite);
-    encode(p, !isFlushed);
-    const status = T[STATUS];
-    if (clones) identity = null;
-    if (status === STATUS_IN_SLAB) refs = null;
-    else if (status !== STATUS_OK) throw fault();
+    begin(options, maxDepth, mode, target);
+    finish(value(x, HEADER_WORDS, maxDepth, AT_ROOT, rootSite));
   }
 
   /** The same for several values, as messages one behind the other. */
   function walkAll(values, options, maxDepth, mode, target) {
-    slab = target;
-    isFlushed = false;
+    begin(options, maxDepth, mode, target);
     T[COUNT] = values.length;
-    T[OPTIONS] = options;
-    T[MAX_DEPTH] = maxDepth;
-    T[DEEP_ROOM] = Math.max(0, maxDepth - RECURSION);
-    undefinedMode = mode;
-    if (isRenewed || shapes.full) renew();
     try {
       let p = HEADER_WORDS;
       for (const x of values) {
         if (p > LIMIT || rope.length > MAX_ROPE_UNITS) p = flush(p);
         p = value(x, p, maxDepth, AT_ROOT, rootSite);
       }
-      encode(p, !isFlushed);
+      finish(p);
     } finally {
       T[COUNT] = 1;
     }
+  }
+
+  function begin(options, maxDepth, mode, target) {
+    slab = target;
+    isFlushed = false;
+    T[OPTIONS] = options;
+    T[MAX_DEPTH] = maxDepth;
+    T[DEEP_ROOM] = Math.max(0, maxDepth - RECURSION);
+    undefinedMode = mode;
+    if (isRenewed || shapes.full) renew();
+  }
+
+  function finish(p) {
+    encode(p, !isFlushed);
     const status = T[STATUS];
+    if (clones) identity = null;
     if (status === STATUS_IN_SLAB) refs = null;
     else if (status !== STATUS_OK) throw fault();
   }

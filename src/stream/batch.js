@@ -9,18 +9,14 @@ const BATCH = 128;
  */
 function* packBatch(values, sink) {
   if (values.length === 0) return;
-  if (sink.packAll !== null) {
-    let all;
-    try {
-      all = sink.packAll(values);
-    } catch {
-      yield* oneByOne(values, sink);
-      return;
-    }
-    yield all;
-    return;
+  let all;
+  try {
+    all = sink.packAll?.(values);
+  } catch {
+    // Which one it was shows below.
   }
-  yield* oneByOne(values, sink);
+  if (all !== undefined) yield all;
+  else yield* oneByOne(values, sink);
 }
 
 function* oneByOne(values, sink) {

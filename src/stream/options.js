@@ -4,7 +4,6 @@
 
 const { createCodec } = require('../codec');
 const { checkNames } = require('../packr');
-const { invalidOption } = require('../error');
 const { checkBoolean, checkCount, checkOptions } = require('../options');
 
 /** A message of a stream is no larger, unless the user says so. */
@@ -64,8 +63,6 @@ function checkMaxMessageSize(maxMessageSize) {
 module.exports = {
   OF_NODE,
   checkMaxMessageSize,
-  checkOptions,
-  invalidOption,
   sinkOf,
   sourceOf,
   split,

@@ -3,6 +3,7 @@
 // packIter: values → bytes, many messages at a time where they are there at once.
 
 const { Readable } = require('node:stream');
+const { invalidArgument } = require('../error');
 const { BATCH, packBatch } = require('./batch');
 const { sinkOf } = require('./options');
 
@@ -166,9 +167,7 @@ function createPackIter(codecs) {
     const sink = sinkOf(codecs, options);
     if (typeof values?.[Symbol.asyncIterator] === 'function') return new AsyncBatches(values, sink);
     if (typeof values?.[Symbol.iterator] === 'function') return packSync(values, sink);
-    const error = new TypeError('packIter takes an iterable or async iterable of values');
-    error.code = 'ERR_INVALID_ARG_TYPE';
-    throw error;
+    throw invalidArgument('packIter takes an iterable or async iterable of values');
   };
 }
 

@@ -37,7 +37,7 @@ class Reader {
     this.error = null;
   }
 
-  /** Calls `each` with every list of values that `chunk` completes; `error` tells if that was all. */
+  /** Yields every list of values that `chunk` completes; `error` tells if that was all. */
   *push(chunk) {
     let bytes;
     try {
@@ -78,13 +78,12 @@ class Reader {
     if (!this.find(piece, 0)) return -1;
     const end = this.end();
     this.parts.push(piece.subarray(0, end));
-    const message = this.parts.length === 1 ? this.parts[0] : Buffer.concat(this.parts);
-    // Memory of our own, unless it is all in this piece.
-    const { unpackers, flags, maxDepth, copies } = this.source;
-    const isOwn = this.parts.length > 1;
+    // Memory of our own, so that nothing of it need be copied.
+    const message = Buffer.concat(this.parts);
+    const { unpackers, flags, maxDepth } = this.source;
     this.close();
     try {
-      values.push(unpackers.unpack(message, flags, maxDepth, copies && !isOwn, MODE_FROM, 0));
+      values.push(unpackers.unpack(message, flags, maxDepth, false, MODE_FROM, 0));
     } catch (error) {
       throw shifted(error, this.base);
     }
@@ -193,25 +192,29 @@ class Reader {
 
   /** An extension of this very reader's message has brought this: another must unpack it. */
   moveOn() {
-    const isOpen = this.scanner !== -1;
-    if (isOpen) this.one.native.closeScan(this.scanner);
-    this.one = this.source.unpackers.free();
-    if (!isOpen) return;
-    this.open();
-    const { flags } = this.source;
-    for (const part of this.parts) this.one.scan(part, this.scanner, flags, 0, this.maxMessageSize);
+    const one = this.source.unpackers.free();
+    if (this.scanner === -1) this.one = one;
+    else this.reopen(one);
   }
 
   /** There are more structures now: goes through the open message anew. */
   scanAgain(piece, from) {
-    const { flags } = this.source;
+    const status = this.reopen(this.one);
+    if (status !== STATUS_MORE) return status;
+    return this.one.scan(piece, this.scanner, this.source.flags, from, this.maxMessageSize);
+  }
+
+  /** Has `one` look at what there is of the open message. */
+  reopen(one) {
     this.one.native.closeScan(this.scanner);
+    this.one = one;
     this.open();
+    let status = STATUS_MORE;
     for (const part of this.parts) {
-      const status = this.one.scan(part, this.scanner, flags, 0, this.maxMessageSize);
-      if (status !== STATUS_MORE) return status;
+      status = one.scan(part, this.scanner, this.source.flags, 0, this.maxMessageSize);
+      if (status !== STATUS_MORE) break;
     }
-    return this.one.scan(piece, this.scanner, flags, from, this.maxMessageSize);
+    return status;
   }
 
   end() {

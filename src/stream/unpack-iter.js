@@ -3,7 +3,9 @@
 // unpackIter: the values of a source of chunks, one after the other.
 
 const { Readable } = require('node:stream');
-const { checkMaxMessageSize, checkOptions, sourceOf } = require('./options');
+const { invalidArgument } = require('../error');
+const { checkOptions } = require('../options');
+const { checkMaxMessageSize, sourceOf } = require('./options');
 const { Reader } = require('./reader');
 
 /** Takes values out of the lists that a reader makes of chunks. */
@@ -179,11 +181,7 @@ function createUnpackIter(codecs) {
     if (typeof source?.[Symbol.iterator] === 'function' && typeof source !== 'string') {
       return new SyncValues(reader, source[Symbol.iterator]());
     }
-    const error = new TypeError(
-      'The source of unpackIter is an iterable or async iterable of chunks',
-    );
-    error.code = 'ERR_INVALID_ARG_TYPE';
-    throw error;
+    throw invalidArgument('The source of unpackIter is an iterable or async iterable of chunks');
   };
 }
 

@@ -5,6 +5,7 @@
 
 const tape = require('../tape');
 const { MsgpackError } = require('../error');
+const { ARRAY_BUFFER, DATA_VIEW, TYPED_ARRAYS } = require('../typed-arrays');
 
 const ERRORS = {
   Error,
@@ -16,23 +17,6 @@ const ERRORS = {
   URIError,
   AggregateError,
 };
-
-/** By the code of a typed array. */
-const VIEWS = [
-  Int8Array,
-  Uint8Array,
-  Uint8ClampedArray,
-  Int16Array,
-  Uint16Array,
-  Int32Array,
-  Uint32Array,
-  Float32Array,
-  Float64Array,
-  BigInt64Array,
-  BigUint64Array,
-];
-const ARRAY_BUFFER = 16;
-const DATA_VIEW = 17;
 
 /** What the array behind the tag `type` becomes; into `target`, if that is there already. */
 function tagged(type, parts, target) {
@@ -86,7 +70,7 @@ function own(o, key, value) {
 
 /** A typed array over memory of its own, aligned as it must be. */
 function typed(bytes, code) {
-  const View = VIEWS[code];
+  const View = TYPED_ARRAYS[code];
   if (View === undefined && code !== ARRAY_BUFFER && code !== DATA_VIEW) {
     throw new RangeError(`${code} is the code of no typed array`);
   }
