@@ -208,11 +208,7 @@ struct JsRefs {
 
 impl JsRefs {
     fn get(&self, index: u32) -> std::result::Result<napi_value, Fault> {
-        let mut value = null_mut();
-        // SAFETY: Node checks that `refs` is an object.
-        check(unsafe { sys::napi_get_element(self.env, self.refs, index, &mut value) })
-            .map_err(|_| Fault::at(FAULT_INTERNAL, 0))?;
-        Ok(value)
+        element(self.env, self.refs, index).map_err(|_| Fault::at(FAULT_INTERNAL, 0))
     }
 
     fn string_into(
@@ -306,6 +302,24 @@ impl Refs for JsRefs {
     }
 }
 
+/// The memory of a result and its length in bytes.
+fn target_memory(env: napi_env, target: napi_value) -> Result<(*mut u8, usize)> {
+    let (mut kind, mut len, mut data) = (0, 0, null_mut());
+    // SAFETY: Node checks the type; the out-pointers are ours.
+    check(unsafe {
+        sys::napi_get_typedarray_info(
+            env,
+            target,
+            &mut kind,
+            &mut len,
+            &mut data,
+            null_mut(),
+            null_mut(),
+        )
+    })?;
+    Ok((data.cast(), len))
+}
+
 /// `take(target, refs)`: copies the finished message into `target`, which has its length.
 unsafe extern "C" fn take(env: napi_env, info: napi_callback_info) -> napi_value {
     fn body(shared: &Shared, env: napi_env, [target, refs]: [napi_value; 2]) -> Result<napi_value> {
@@ -314,24 +328,12 @@ unsafe extern "C" fn take(env: napi_env, info: napi_callback_info) -> napi_value
         // SAFETY: as in `encode`.
         let header = unsafe { std::slice::from_raw_parts_mut(packer.tape, HEADER_WORDS as usize) };
         header[STATUS as usize] = STATUS_OK;
-        let (mut kind, mut len, mut data) = (0, 0, null_mut());
-        // SAFETY: Node checks the type; no JavaScript runs before the copy is done.
-        check(unsafe {
-            sys::napi_get_typedarray_info(
-                env,
-                target,
-                &mut kind,
-                &mut len,
-                &mut data,
-                null_mut(),
-                null_mut(),
-            )
-        })?;
+        // No JavaScript runs before the copy is done.
+        let (target, len) = target_memory(env, target)?;
         if !packer.encoder.done() || len != packer.encoder.out.result_len() {
             return Err(Error::from_reason("the result's length"));
         }
         let out = &mut packer.encoder.out;
-        let target = data.cast::<u8>();
         let mut to = target;
         let mut put = |bytes: &[u8]| {
             // SAFETY: the pieces add up to `len`, as `Out` counts them, and none lies in the target:
@@ -412,25 +414,14 @@ unsafe extern "C" fn take_written(env: napi_env, info: napi_callback_info) -> na
     fn body(shared: &Shared, env: napi_env, [target]: [napi_value; 1]) -> Result<napi_value> {
         let mut packer = borrow(shared)?;
         let packer = &mut *packer;
-        let (mut kind, mut len, mut data) = (0, 0, null_mut());
-        // SAFETY: Node checks the type; no JavaScript runs before the copy is done.
-        check(unsafe {
-            sys::napi_get_typedarray_info(
-                env,
-                target,
-                &mut kind,
-                &mut len,
-                &mut data,
-                null_mut(),
-                null_mut(),
-            )
-        })?;
+        // No JavaScript runs before the copy is done.
+        let (target, len) = target_memory(env, target)?;
         let written = packer.encoder.out.written();
         if !packer.encoder.done() || len != written.len() {
             return Err(Error::from_reason("the result's length"));
         }
         // SAFETY: `len` bytes on both sides; what is written is our own memory.
-        unsafe { std::ptr::copy_nonoverlapping(written.as_ptr(), data.cast::<u8>(), len) };
+        unsafe { std::ptr::copy_nonoverlapping(written.as_ptr(), target, len) };
         packer.encoder.out.trim();
         packer.started = false;
         Ok(null_mut())

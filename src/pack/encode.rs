@@ -817,7 +817,7 @@ unsafe fn put_number<const OPTIONS: bool>(
 /// # Safety
 /// Five bytes of room.
 #[inline(always)]
-unsafe fn put_array_header(n: u32, out: &mut Out) {
+pub(super) unsafe fn put_array_header(n: u32, out: &mut Out) {
     // SAFETY: passed on.
     unsafe {
         match n {

@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 
+use super::encode::put_array_header;
 use super::out::Out;
 use super::shapes::Shapes;
 use crate::tape::EXT_RECORD;
@@ -197,17 +198,7 @@ impl Records {
                 None => out.put_bytes([wire::FIXEXT1, EXT_RECORD as u8, id]),
                 Some(high) => out.put_bytes([wire::FIXEXT2, EXT_RECORD as u8, id, high]),
             }
-            match keys {
-                0..=15 => out.put(wire::FIXARRAY | keys as u8),
-                16..=0xffff => {
-                    out.put(wire::ARRAY16);
-                    out.put_bytes((keys as u16).to_be_bytes());
-                }
-                _ => {
-                    out.put(wire::ARRAY32);
-                    out.put_bytes(keys.to_be_bytes());
-                }
-            }
+            put_array_header(keys, out);
         }
     }
 

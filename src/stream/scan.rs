@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use crate::tape::*;
-use crate::unpack::records::{FIRST_ID, Id, Structures};
+use crate::unpack::records::{FIRST_ID, Id, Structures, defined_id};
 use crate::wire;
 
 /// The longest header: an ext 32 with its type, and the two bytes of a record's id behind it.
@@ -119,25 +119,11 @@ impl Scanner {
                 return self.more(max);
             };
             let len = self.header_len_of(first, structures, meaning);
-            while self.header_len < len {
-                let Some(&byte) = piece.get(pos) else {
-                    return self.more(max);
-                };
-                self.header[self.header_len] = byte;
-                self.header_len += 1;
-                pos += 1;
-                self.seen += 1;
-            }
-            // An id is as long as its type says, which is in the header already.
-            let longer = self.ids_len(meaning);
-            while self.header_len < longer {
-                let Some(&byte) = piece.get(pos) else {
-                    return self.more(max);
-                };
-                self.header[self.header_len] = byte;
-                self.header_len += 1;
-                pos += 1;
-                self.seen += 1;
+            // An id is as long as its type says, which is in the header by then.
+            let is_whole = self.fill_header(len, piece, &mut pos)
+                && self.fill_header(self.ids_len(meaning), piece, &mut pos);
+            if !is_whole {
+                return self.more(max);
             }
             let at = (self.seen - self.header_len as u64) as usize;
             self.value(at, meaning, structures)?;
@@ -146,6 +132,18 @@ impl Scanner {
                 return Err(Fault::at(FAULT_TOO_LARGE, at));
             }
         }
+    }
+
+    /// Whether the header has `len` bytes now, with those of `piece` from `pos` on.
+    fn fill_header(&mut self, len: usize, piece: &[u8], pos: &mut usize) -> bool {
+        while self.header_len < len {
+            let Some(&byte) = piece.get(*pos) else { return false };
+            self.header[self.header_len] = byte;
+            self.header_len += 1;
+            *pos += 1;
+            self.seen += 1;
+        }
+        true
     }
 
     /// Goes past values whose first byte says how long they are, and that are there whole.
@@ -282,20 +280,16 @@ impl Scanner {
             self.owed += u64::from(n);
             return Ok(());
         }
-        match meaning.kinds[usize::from(ext_type)] {
+        match kind {
             KIND_TAG | KIND_ARRAY_TAG | KIND_ID => self.owed += 1,
             KIND_RECORD => {
                 self.skip = 0;
                 let id = self.header_len.saturating_sub(len.min(3) as usize);
-                let (index, wide) = match self.header[id..self.header_len] {
-                    [id @ FIRST_ID..=0x7f] => (usize::from(id - FIRST_ID), false),
-                    [id @ 0x60..=0x7f, high] => {
-                        (Structures::wide_index(usize::from(id - FIRST_ID), high), true)
-                    }
-                    _ => return Err(Fault::at(FAULT_RECORD, at)),
+                let Some(defined) = defined_id(&self.header[id..self.header_len]) else {
+                    return Err(Fault::at(FAULT_RECORD, at));
                 };
                 self.owed += 1;
-                self.defines = Some((index, wide));
+                self.defines = Some(defined);
             }
             KIND_BUNDLE => {
                 // Its two strings are the last of the message; the value itself is still to come.

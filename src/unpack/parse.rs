@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use super::records::{FIRST_ID, Id, NO_NODE, Structure, Structures};
+use super::records::{FIRST_ID, Id, NO_NODE, Structure, Structures, defined_id};
 use super::strings::{self, Known, Strings};
 use super::text::{MAX_SHARED_BYTES, TextSink, Texts};
 use super::trie::{self, Trie};
@@ -114,6 +114,14 @@ struct Frame {
     node: u32,
     /// Values that the containers around this one still owe.
     owed: u64,
+}
+
+impl Frame {
+    /// Bytes that must still come, at the fewest: its own entries and what is owed around it.
+    #[inline(always)]
+    fn still_owed(&self) -> u64 {
+        self.owed + u64::from(self.left) * if self.node == ARRAY { 1 } else { 2 }
+    }
 }
 
 /// A block's index has 28 bits.
@@ -424,7 +432,7 @@ impl Parser {
                             wire::MAP32 => run.length(at, 4)?,
                             _ => usize::from(byte & 15),
                         };
-                        let owed = f.owed + u64::from(f.left) * unit(f.node);
+                        let owed = f.still_owed();
                         run.check_claim(at, owed + 2 * n as u64)?;
                         self.check_depth(run, at)?;
                         if n == 0 {
@@ -473,7 +481,7 @@ impl Parser {
                             wire::ARRAY32 => run.length(at, 4)?,
                             _ => usize::from(byte & 15),
                         };
-                        let owed = f.owed + u64::from(f.left) * unit(f.node);
+                        let owed = f.still_owed();
                         run.check_claim(at, owed + n as u64)?;
                         self.check_depth(run, at)?;
                         if n == 0 {
@@ -652,7 +660,7 @@ impl Parser {
         slot: &mut usize,
     ) -> Result<Option<i32>, Stop> {
         let n = structure.names as usize;
-        let owed = f.owed + u64::from(f.left) * unit(f.node);
+        let owed = f.still_owed();
         run.check_claim(at, owed + n as u64)?;
         self.check_depth(run, at)?;
         if n == 0 {
@@ -739,12 +747,8 @@ impl Parser {
                 Ok(None)
             }
             KIND_RECORD => {
-                let (index, wide) = match *payload {
-                    [id @ FIRST_ID..=0x7f] => (usize::from(id - FIRST_ID), false),
-                    [id @ 0x60..=0x7f, high] => {
-                        (Structures::wide_index(usize::from(id - FIRST_ID), high), true)
-                    }
-                    _ => return Err(Fault::at(FAULT_RECORD, at).into()),
+                let Some((index, wide)) = defined_id(payload) else {
+                    return Err(Fault::at(FAULT_RECORD, at).into());
                 };
                 let structure = self.definition(run, at, index, wide)?;
                 self.open_record(run, at, structure, f, slot)
@@ -803,7 +807,7 @@ impl Parser {
         run.top = block + 5;
         run.set(block + 2, kind);
         run.set(*slot, word(block, U_RARE));
-        let owed = f.owed + u64::from(f.left) * unit(f.node);
+        let owed = f.still_owed();
         run.check_claim(at, owed + 1)?;
         self.stack.push(*f);
         // What is pointed at is built with a stack of its own, which knows it before it is complete.
@@ -1153,12 +1157,6 @@ fn is_series(mode: i32) -> bool {
 #[inline(always)]
 fn word(payload: usize, tag: i32) -> i32 {
     (payload << TAG_BITS) as i32 | tag
-}
-
-/// The fewest bytes of an entry of a frame.
-#[inline(always)]
-fn unit(node: u32) -> u64 {
-    if node == ARRAY { 1 } else { 2 }
 }
 
 impl<'a, S> Run<'a, S> {

@@ -7,6 +7,7 @@ use super::trie::{self, Trie};
 
 /// One-byte ids, and the first of those that a second byte may follow.
 pub const FIRST_ID: u8 = 0x40;
+const FIRST_WIDE_ID: u8 = 0x60;
 const NARROW: usize = 32;
 
 /// `node` of a structure whose names have no place in the trie.
@@ -26,6 +27,18 @@ pub struct Structure {
 
 const UNDEFINED: Structure =
     Structure { node: NO_NODE, generation: 0, names: 0, serial: 0, wide: false, defined: false };
+
+/// The index that a definition gives to its structure, by the payload of the ext, and whether its id
+/// takes two bytes; `None` if it is no id.
+pub fn defined_id(payload: &[u8]) -> Option<(usize, bool)> {
+    match *payload {
+        [id @ FIRST_ID..=0x7f] => Some((usize::from(id - FIRST_ID), false)),
+        [id @ FIRST_WIDE_ID..=0x7f, high] => {
+            Some((Structures::wide_index(usize::from(id - FIRST_ID), high), true))
+        }
+        _ => None,
+    }
+}
 
 /// What the first byte of an id says.
 pub enum Id {
