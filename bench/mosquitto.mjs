@@ -1,19 +1,17 @@
 // A broker of one's own, for the time of a test or a measurement: on a port and with a directory of
 // its own, nothing written to disk, nothing to collide with.
 
-import { spawn, spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
 import net from 'node:net';
-import os from 'node:os';
 import path from 'node:path';
-import { setTimeout as wait } from 'node:timers/promises';
+import { startServer } from './server.mjs';
 
 // Debian has it where the PATH of users may not look.
 const PATH = [process.env.PATH, '/usr/sbin', '/usr/local/sbin', '/opt/homebrew/sbin']
   .filter(Boolean)
   .join(path.delimiter);
 const PROGRAM = 'mosquitto';
-const START_MS = 10_000;
 /** A port that was free may be taken by the time that the broker wants it. */
 const ATTEMPTS = 3;
 
@@ -38,65 +36,25 @@ function freePort() {
   });
 }
 
-function accepts(port) {
-  return new Promise((resolve) => {
-    const connection = net.connect(port, '127.0.0.1');
-    connection.once('error', () => resolve(false));
-    connection.once('connect', () => {
-      connection.destroy();
-      resolve(true);
-    });
-  });
-}
-
 async function startOnce() {
   const port = await freePort();
-  const directory = mkdtempSync(path.join(os.tmpdir(), 'mosquitto-'));
-  const config = path.join(directory, 'mosquitto.conf');
-  const settings = [
-    `listener ${port} 127.0.0.1`,
-    'allow_anonymous true',
-    'persistence false',
-    'log_dest stderr',
-    'log_type error',
-    'log_type warning',
-    // No message is dropped because a reader is slower than a writer.
-    'max_queued_messages 0',
-  ];
-  writeFileSync(config, `${settings.join('\n')}\n`);
-  const broker = spawn(PROGRAM, ['-c', config], {
-    stdio: ['ignore', 'ignore', 'pipe'],
-    env: { ...process.env, PATH },
-  });
-  let output = '';
-  broker.stderr.on('data', (data) => {
-    output += data;
-  });
-  let ended;
-  const gone = new Promise((resolve) => {
-    broker.once('error', (error) => resolve({ error: error.message }));
-    broker.once('exit', (status, signal) => resolve({ status, signal }));
-  }).then((how) => {
-    ended = how;
-  });
-
-  const kill = () => broker.kill('SIGKILL');
-  process.once('exit', kill);
-  async function stop() {
-    process.off('exit', kill);
-    kill();
-    await gone;
-    rmSync(directory, { recursive: true, force: true });
-  }
-
-  const deadline = Date.now() + START_MS;
-  while (!ended && Date.now() < deadline) {
-    if (await accepts(port)) return { url: `mqtt://127.0.0.1:${port}`, pid: broker.pid, stop };
-    await wait(10);
-  }
-  const what = ended ? JSON.stringify(ended) : 'no connection';
-  await stop();
-  throw new Error(`${PROGRAM} did not start: ${what}\n${output}`);
+  const configure = (directory) => {
+    const config = path.join(directory, 'mosquitto.conf');
+    const settings = [
+      `listener ${port} 127.0.0.1`,
+      'allow_anonymous true',
+      'persistence false',
+      'log_dest stderr',
+      'log_type error',
+      'log_type warning',
+      // No message is dropped because a reader is slower than a writer.
+      'max_queued_messages 0',
+    ];
+    writeFileSync(config, `${settings.join('\n')}\n`);
+    return { address: { port, host: '127.0.0.1' }, args: ['-c', config] };
+  };
+  const { pid, stop } = await startServer(PROGRAM, configure, { env: { ...process.env, PATH } });
+  return { url: `mqtt://127.0.0.1:${port}`, pid, stop };
 }
 
 /** Resolves to `{ url, pid, stop }` when the broker takes connections. */

@@ -6,11 +6,10 @@
 //   node bench/mqtt.mjs --json FILE   write the results there, too
 //   node bench/mqtt.mjs --node PATH   measure on another Node.js
 
-import { writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { parseArgs } from 'node:util';
+import { environmentOf, finish, printMachine, printQuick } from './command.mjs';
 import { duration, grouped, ratio } from './format.mjs';
-import { installIfMissing } from './install.mjs';
 import { HOW_TO_INSTALL, mosquittoVersion, startMosquitto } from './mosquitto.mjs';
 import { runChild } from './spawn.mjs';
 
@@ -32,12 +31,9 @@ const problems = [];
 const spread = ({ ns, p10, p90 }) =>
   `${duration(ns).padStart(8)} ${`(${duration(p10)} – ${duration(p90)})`.padEnd(22)}`;
 
-function printEnvironment({ cpu, cores, os, arch, node: version, v8, versions, msgpackrNative }) {
+function printEnvironment(environment) {
   const client = createRequire(import.meta.url)('mqtt/package.json').version;
-  console.log(`Machine   ${cpu}, ${cores} cores, ${os} ${arch}`);
-  console.log(`Node.js   ${version}, V8 ${v8}`);
-  console.log(`Codecs    msgpack-rs ${versions['msgpack-rs']}, msgpackr ${versions.msgpackr}`);
-  console.log(`          msgpackr's native helper is ${msgpackrNative ? 'active' : 'NOT active'}`);
+  printMachine(environment);
   console.log(`Broker    mosquitto ${mosquittoVersion() ?? 'is missing'}, mqtt.js ${client}`);
   console.log(
     'A time is a median for one message, with p10–p90 after it. CPU is what this process,',
@@ -82,20 +78,10 @@ async function measure() {
   }
 }
 
-installIfMissing();
-const environment = runChild(node, 'environment');
-if (environment.died) {
-  console.error(`The codecs do not load on ${node}: ${environment.died}`);
-  process.exit(1);
-}
+const environment = environmentOf(node);
 printEnvironment(environment);
-if (quick) console.log('A quick run: its times are too short to be worth quoting.');
+printQuick(quick);
 
 const cases = await measure();
-if (options.json) {
-  const results = { date: new Date().toISOString(), quick, environment, cases };
-  writeFileSync(options.json, `${JSON.stringify(results, null, 1)}\n`);
-  console.log(`\nWritten: ${options.json}`);
-}
-for (const problem of problems) console.error(`\nWrong: ${problem}`);
-if (problems.length > 0) process.exitCode = 1;
+const results = { date: new Date().toISOString(), quick, environment, cases };
+finish(results, options.json, problems);

@@ -6,11 +6,10 @@
 //   node bench/redis-cache.mjs --json FILE   write the results there, too
 //   node bench/redis-cache.mjs --node PATH   measure on another Node.js
 
-import { writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { parseArgs } from 'node:util';
+import { environmentOf, finish, printMachine, printQuick } from './command.mjs';
 import { duration, grouped, ratio } from './format.mjs';
-import { installIfMissing } from './install.mjs';
 import { ofKind } from './ratios.mjs';
 import { HOW_TO_INSTALL, redisVersion, startRedis } from './redis-server.mjs';
 import { runChild } from './spawn.mjs';
@@ -48,12 +47,9 @@ const share = (stores, kind, timeOf = ({ ns }) => ns) => {
 const spread = ({ ns, p10, p90 }) =>
   `${duration(ns).padStart(8)} ${`(${duration(p10)} – ${duration(p90)})`.padEnd(23)}`;
 
-function printEnvironment({ cpu, cores, os, arch, node: version, v8, versions, msgpackrNative }) {
+function printEnvironment(environment) {
   const ioredis = createRequire(import.meta.url)('ioredis/package.json').version;
-  console.log(`Machine   ${cpu}, ${cores} cores, ${os} ${arch}`);
-  console.log(`Node.js   ${version}, V8 ${v8}`);
-  console.log(`Codecs    msgpack-rs ${versions['msgpack-rs']}, msgpackr ${versions.msgpackr}`);
-  console.log(`          msgpackr's native helper is ${msgpackrNative ? 'active' : 'NOT active'}`);
+  printMachine(environment);
   console.log(`Redis     redis-server ${redisVersion() ?? 'is missing'}, ioredis ${ioredis}`);
   console.log('A time is the median for one operation, with p10–p90 after it. A ratio is the time');
   console.log('of msgpack-rs over that of the other: below 1, msgpack-rs is faster. JSON revives');
@@ -147,24 +143,14 @@ function printTargets({ serializers, redis }) {
   }
 }
 
-installIfMissing();
+const environment = environmentOf(node);
+printEnvironment(environment);
+printQuick(quick);
 // Imported here, since before the installation its codecs may not be there.
 const { buildWorkloads } = await import('./cache-objects.mjs');
-const environment = runChild(node, 'environment');
-if (environment.died) {
-  console.error(`The codecs do not load on ${node}: ${environment.died}`);
-  process.exit(1);
-}
-printEnvironment(environment);
-if (quick) console.log('A quick run: its times are too short to be worth quoting.');
 
 const serializers = buildWorkloads().map(measureSerializers);
 const redis = await measureRedis();
 const results = { date: new Date().toISOString(), quick, environment, serializers, redis };
 printTargets(results);
-if (options.json) {
-  writeFileSync(options.json, `${JSON.stringify(results, null, 1)}\n`);
-  console.log(`\nWritten: ${options.json}`);
-}
-for (const problem of problems) console.error(`\nWrong: ${problem}`);
-if (problems.length > 0) process.exitCode = 1;
+finish(results, options.json, problems);

@@ -12,7 +12,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { installIfMissing } from './install.mjs';
+import { environmentOf, printQuick } from './command.mjs';
 import { measureMemory } from './memory.mjs';
 import { geometricMean } from './ratios.mjs';
 import { printEnvironment, printMemory, printSummary, printWorkload } from './report.mjs';
@@ -111,14 +111,9 @@ async function write(results) {
   console.log(`\nWritten: ${file} and ${picture}`);
 }
 
-installIfMissing();
-const environment = runChild(node, 'environment');
-if (environment.died) {
-  console.error(`The codecs do not load on ${node}: ${environment.died}`);
-  process.exit(1);
-}
+const environment = environmentOf(node);
 printEnvironment(environment);
-if (quick) console.log('A quick run: its times are too short to be worth quoting.');
+printQuick(quick);
 
 const chosen = workloads.filter(
   ({ name, group, fullOnly }) => isWanted(name, group) && !(quick && fullOnly),

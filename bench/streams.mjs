@@ -7,10 +7,9 @@
 //   node bench/streams.mjs --json FILE   write the results there, too
 //   node bench/streams.mjs --node PATH   measure on another Node.js
 
-import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { environmentOf, finish, printMachine, printQuick } from './command.mjs';
 import { duration, grouped, megabytes, ratio } from './format.mjs';
-import { installIfMissing } from './install.mjs';
 import { ofKind } from './ratios.mjs';
 import { runChild } from './spawn.mjs';
 
@@ -248,26 +247,18 @@ function printPromises() {
   }
 }
 
-function printEnvironment({ cpu, cores, os, arch, node: version, v8, versions, msgpackrNative }) {
-  console.log(`Machine   ${cpu}, ${cores} cores, ${os} ${arch}`);
-  console.log(`Node.js   ${version}, V8 ${v8}`);
-  console.log(`Codecs    msgpack-rs ${versions['msgpack-rs']}, msgpackr ${versions.msgpackr}`);
-  console.log(`          msgpackr's native helper is ${msgpackrNative ? 'active' : 'NOT active'}`);
+function printEnvironment(environment) {
+  printMachine(environment);
   console.log('A time is a median, with p10–p90 after it. × is the time of the other over that of');
   console.log('msgpack-rs: above 1, msgpack-rs is faster.');
 }
 
-installIfMissing();
+const environment = environmentOf(node);
+printEnvironment(environment);
+printQuick(quick);
 // Imported here, since before the installation its codecs may not be there.
 const { jobs } = await import('./stream-jobs.mjs');
 const { kinds } = await import('./stream-messages.mjs');
-const environment = runChild(node, 'environment');
-if (environment.died) {
-  console.error(`The codecs do not load on ${node}: ${environment.died}`);
-  process.exit(1);
-}
-printEnvironment(environment);
-if (quick) console.log('A quick run: its times are too short to be worth quoting.');
 
 const isWanted = (part) => wanted.includes(part);
 const results = {
@@ -281,9 +272,4 @@ const results = {
   promises,
 };
 printPromises();
-if (options.json) {
-  writeFileSync(options.json, `${JSON.stringify(results, null, 1)}\n`);
-  console.log(`\nWritten: ${options.json}`);
-}
-for (const problem of problems) console.error(`\nWrong: ${problem}`);
-if (problems.length > 0) process.exitCode = 1;
+finish(results, options.json, problems);
