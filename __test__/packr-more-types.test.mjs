@@ -610,13 +610,18 @@ test('every prefix of it is short of bytes', () => {
 });
 
 test('deep and long', () => {
+  // As `both`, by a comparison that does not itself recurse: assert's is short of stack at 900.
+  const bothDeep = (value, wire) => {
+    writes(make(), value, wire);
+    sameGraph(make().unpack(bytes(wire)), value);
+  };
   for (const depth of [99, 100, 101, 299, 300, 301, 900]) {
     let sets = 1;
     for (let i = 0; i < depth; i++) sets = new Set([sets]);
-    both(make, sets, `d4730091^${depth} 01`, `${depth}`);
+    bothDeep(sets, `d4730091^${depth} 01`);
     let maps = 1;
     for (let i = 0; i < depth; i++) maps = new Map([[1, maps]]);
-    both(make, maps, `8101^${depth} 01`, `${depth}`);
+    bothDeep(maps, `8101^${depth} 01`);
     let keys = 1;
     for (let i = 0; i < depth; i++) keys = new Map([[keys, 1]]);
     const wire = make().pack(keys);
