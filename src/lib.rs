@@ -5,6 +5,7 @@ mod addon;
 pub mod pack;
 pub mod stream;
 pub mod tape;
+pub mod token;
 pub mod unpack;
 pub mod wire;
 

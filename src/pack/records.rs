@@ -5,8 +5,8 @@
 
 use std::collections::HashMap;
 
-use super::encode::put_array_header;
 use super::out::Out;
+use super::put::put_array_header;
 use super::shapes::Shapes;
 use crate::tape::EXT_RECORD;
 use crate::wire;
