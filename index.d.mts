@@ -1,10 +1,13 @@
 import msgpack = require('./index.js');
 
 export type {
+  AsyncOptions,
   BytesExtension,
   Extension,
+  JsonToMsgpackOptions,
   MessageBytes,
   MsgpackErrorCode,
+  MsgpackToJsonOptions,
   PackedBuffer,
   PackOptions,
   PackrOptions,
@@ -22,7 +25,11 @@ export {
   Encoder,
   Ext,
   encode,
+  jsonToMsgpack,
+  jsonToMsgpackAsync,
   MsgpackError,
+  msgpackToJson,
+  msgpackToJsonAsync,
   NIL,
   Packr,
   PackrStream,
@@ -34,6 +41,7 @@ export {
   Unpackr,
   UnpackrStream,
   unpack,
+  unpackAsync,
   unpackFrom,
   unpackIter,
   unpackMultiple,

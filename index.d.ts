@@ -137,6 +137,8 @@ export type MsgpackErrorCode =
   | 'ERR_MSGPACK_EXTENSION'
   /** More than a MessagePack length, a JavaScript string or a `Buffer` can hold. */
   | 'ERR_MSGPACK_TOO_LARGE'
+  /** A text that is no JSON; with `nonFinite: 'throw'`, a number that JSON does not have. */
+  | 'ERR_MSGPACK_JSON'
   /** A fault of msgpack-rs itself, which is worth a report. */
   | 'ERR_MSGPACK_INTERNAL';
 
@@ -146,8 +148,12 @@ export class MsgpackError extends Error {
   readonly name: 'MsgpackError';
   /** Says what is wrong. The codes are stable, the message is for people. */
   readonly code: MsgpackErrorCode;
-  /** When unpacking: where in the input, in bytes from its start. */
+  /** When unpacking, or reading JSON: where in the input, in bytes from its start. */
   readonly offset?: number;
+  /** When reading JSON: the line at fault, from 1. */
+  readonly line?: number;
+  /** When reading JSON: where in the line, in UTF-16 units from 1. */
+  readonly column?: number;
   /** When packing: which value, as in `$.users[3].name`. */
   readonly path?: string;
 }
@@ -257,6 +263,141 @@ export function unpackFrom<T = unknown>(
   offset?: number,
   options?: UnpackOptions,
 ): Unpacked<T>;
+
+/** An option of the functions that return promises. */
+export interface AsyncOptions {
+  /**
+   * Rejects the promise with the signal's reason when it is aborted, at once. Work that another
+   * thread has begun goes on to its end, and its result is dropped.
+   */
+  signal?: AbortSignal | undefined;
+}
+
+/**
+ * {@link unpack}, with the bytes read on a thread of libuv's pool; only the objects are made on the
+ * thread of JavaScript, when the bytes have been read. For messages of a megabyte and more.
+ *
+ * The bytes are copied first, so that they may change meanwhile, and what is a `Buffer` over the
+ * input with {@link unpack} is one over the copy.
+ *
+ * @returns a promise of the value. It is rejected with what {@link unpack} throws.
+ */
+export function unpackAsync<T = unknown>(
+  bytes: MessageBytes,
+  options?: UnpackOptions & AsyncOptions,
+): Promise<T>;
+
+/** Options of {@link jsonToMsgpack}. */
+export interface JsonToMsgpackOptions {
+  /**
+   * Any number of JSON texts, one behind the other with or without white space (JSON Lines), to as
+   * many messages. Default `false`: one text.
+   */
+  multiple?: boolean | undefined;
+
+  /**
+   * Make an ext of what {@link msgpackToJson} writes for one: an object with just the properties
+   * `$ext`, a number from −128 to 127, and `data`, in this order. Default `false`.
+   */
+  exts?: boolean | undefined;
+
+  /** How the `data` of an ext are written, as in {@link MsgpackToJsonOptions}. Default `'base64'`. */
+  binary?: 'base64' | 'hex' | 'array' | undefined;
+
+  /**
+   * What becomes of ill-formed UTF-8: U+FFFD (`'replace'`, default), or `'fatal'`,
+   * `ERR_MSGPACK_INVALID_UTF8`. A `\u` escape of half a surrogate pair is U+FFFD with both.
+   */
+  utf8?: 'replace' | 'fatal' | undefined;
+
+  /**
+   * How many arrays and objects may be inside one another, a positive integer; past it
+   * `ERR_MSGPACK_DEPTH`. Default 1000.
+   */
+  maxDepth?: number | undefined;
+}
+
+/**
+ * Encodes what a JSON text says as MessagePack, without making the values of it.
+ *
+ * The bytes are those of `pack(JSON.parse(json))`, except that integers keep all digits of 64 bits,
+ * and that what an object has twice is there twice. −0 is a float, larger numbers too.
+ *
+ * @param json a string, or bytes that are UTF-8
+ * @returns a new `Buffer`
+ * @throws {MsgpackError} with `offset` (bytes), `line` and `column`: `ERR_MSGPACK_JSON`,
+ * `ERR_MSGPACK_DEPTH`, `ERR_MSGPACK_INVALID_UTF8` or `ERR_MSGPACK_TOO_LARGE`; without:
+ * `ERR_MSGPACK_INVALID_INPUT`
+ * @throws {TypeError} with code `ERR_INVALID_ARG_VALUE` for an option that has no such value
+ */
+export function jsonToMsgpack(
+  json: string | MessageBytes,
+  options?: JsonToMsgpackOptions,
+): PackedBuffer;
+
+/**
+ * {@link jsonToMsgpack} on a thread of libuv's pool. The text is copied first, so that it may change
+ * meanwhile.
+ *
+ * @returns a promise of the `Buffer`. It is rejected with what {@link jsonToMsgpack} throws.
+ */
+export function jsonToMsgpackAsync(
+  json: string | MessageBytes,
+  options?: JsonToMsgpackOptions & AsyncOptions,
+): Promise<PackedBuffer>;
+
+/** Options of {@link msgpackToJson}. */
+export interface MsgpackToJsonOptions {
+  /** What a level is indented by, as for `JSON.stringify`: a number up to 10, or a string. */
+  space?: number | string | undefined;
+
+  /**
+   * How bin, and the data of an ext, are written: `'base64'` (default, with padding), `'hex'`
+   * (lower case), or `'array'`, an array of numbers.
+   */
+  binary?: 'base64' | 'hex' | 'array' | undefined;
+
+  /** What NaN and the infinities are: null, as for `JSON.stringify`, or `ERR_MSGPACK_JSON`. */
+  nonFinite?: 'null' | 'throw' | undefined;
+
+  /** What becomes of ill-formed UTF-8: U+FFFD (default), or `ERR_MSGPACK_INVALID_UTF8`. */
+  utf8?: 'replace' | 'fatal' | undefined;
+
+  /** Any number of messages, each on a line that ends with `\n`. Default `false`: one. */
+  multiple?: boolean | undefined;
+
+  /** As for {@link unpack}. Default 1000. */
+  maxDepth?: number | undefined;
+}
+
+/**
+ * Writes a message as JSON text, without making the values of it: what
+ * `JSON.stringify(unpack(bytes))` is, with these differences.
+ *
+ * - Integers keep all digits of 64 bits.
+ * - bin is text, by the option `binary`.
+ * - A timestamp is its ISO 8601 form, with nine digits of a second where it has more than
+ *   milliseconds, and in all its range.
+ * - Any other ext is `{"$ext":type,"data":…}`, which {@link jsonToMsgpack} reads with `exts`.
+ * - What a map has twice is there twice, in the order of the message.
+ * - A key that is no string is the text of its JSON: `{"1":…}`, `{"null":…}`, `{"[1,2]":…}`. In an
+ *   array or a map that is a key no key can be one: `ERR_MSGPACK_KEY`.
+ *
+ * @returns a new `Buffer` with the text in UTF-8
+ * @throws {MsgpackError} as {@link unpack} does, with `offset`, and `ERR_MSGPACK_JSON`
+ */
+export function msgpackToJson(bytes: MessageBytes, options?: MsgpackToJsonOptions): PackedBuffer;
+
+/**
+ * {@link msgpackToJson} on a thread of libuv's pool. The bytes are copied first, so that they may
+ * change meanwhile.
+ *
+ * @returns a promise of the `Buffer`. It is rejected with what {@link msgpackToJson} throws.
+ */
+export function msgpackToJsonAsync(
+  bytes: MessageBytes,
+  options?: MsgpackToJsonOptions & AsyncOptions,
+): Promise<PackedBuffer>;
 
 /** An extension whose values are bytes on the wire: an ext of its type. */
 export interface BytesExtension<T = any> {

@@ -7,6 +7,7 @@ const { Ext } = require('./src/ext');
 const { Timestamp } = require('./src/timestamp');
 const { createPackr } = require('./src/packr');
 const { createPlain } = require('./src/plain');
+const { createPool } = require('./src/pool');
 const { createStreams } = require('./src/stream');
 
 if (binding.version() !== version) {
@@ -19,6 +20,8 @@ if (binding.version() !== version) {
 const plain = createPlain(binding);
 const { addExtension, pack, packInto, unpack, unpackFrom, unpackMultiple } = plain;
 const Packr = createPackr(plain.extensions);
+const { jsonToMsgpack, msgpackToJson } = plain.transcode;
+const { jsonToMsgpackAsync, msgpackToJsonAsync, unpackAsync } = createPool(plain);
 const streams = createStreams(plain, plain.extensions);
 const { NIL, PackrStream, UnpackrStream, packIter, packParts, unpackIter, writeTo } = streams;
 
@@ -40,6 +43,11 @@ module.exports.packIter = packIter;
 module.exports.unpackIter = unpackIter;
 module.exports.PackrStream = PackrStream;
 module.exports.UnpackrStream = UnpackrStream;
+module.exports.jsonToMsgpack = jsonToMsgpack;
+module.exports.msgpackToJson = msgpackToJson;
+module.exports.jsonToMsgpackAsync = jsonToMsgpackAsync;
+module.exports.msgpackToJsonAsync = msgpackToJsonAsync;
+module.exports.unpackAsync = unpackAsync;
 module.exports.NIL = NIL;
 module.exports.Ext = Ext;
 module.exports.Timestamp = Timestamp;

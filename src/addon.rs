@@ -119,6 +119,20 @@ pub fn fetch_utf8(env: napi_env, string: napi_value, to: &mut [u8]) -> Result<us
     Ok(copied)
 }
 
+/// Fetches all of a string, which has so many units.
+pub fn fetch_utf16(env: napi_env, string: napi_value, units: usize, to: &mut [u16]) -> Result<()> {
+    assert!(to.len() > units);
+    let mut copied = 0;
+    // SAFETY: room for the text and the NUL behind it.
+    check(unsafe {
+        sys::napi_get_value_string_utf16(env, string, to.as_mut_ptr(), units + 1, &mut copied)
+    })?;
+    if copied != units {
+        return Err(Error::from_reason("a string's length"));
+    }
+    Ok(())
+}
+
 fn string(env: napi_env, value: napi_value) -> Result<String> {
     let mut len = 0;
     // SAFETY: without a buffer Node only counts.

@@ -3,9 +3,11 @@
 
 mod addon;
 pub mod pack;
+pub mod pool;
 pub mod stream;
 pub mod tape;
 pub mod token;
+pub mod transcode;
 pub mod unpack;
 pub mod wire;
 
@@ -32,6 +34,13 @@ pub fn init(exports: Object) -> Result<()> {
             exports.raw(),
             c"createParser",
             unpack::addon::create_parser,
+            Rc::new(()),
+        )?;
+        addon::add_function(
+            env,
+            exports.raw(),
+            c"createTranscoder",
+            transcode::addon::create_transcoder,
             Rc::new(()),
         )
     }

@@ -10,6 +10,7 @@ const { plainFeatures } = require('./features');
 const { DEFAULT_MAX_DEPTH, checkOffset } = require('./options');
 const { ownCopy } = require('./own-code');
 const { checkTarget } = require('./pack/target');
+const { createTranscode } = require('./transcode');
 
 function createPlain(binding) {
   const { createPackers } = ownCopy(require, './pack');
@@ -18,6 +19,7 @@ function createPlain(binding) {
   const features = plainFeatures(extensions);
   const packers = createPackers(binding, features);
   const unpackers = createUnpackers(binding, features);
+  const transcode = createTranscode(binding, features);
   const packValue = packers.pack;
   const unpackBytes = unpackers.unpack;
 
@@ -83,6 +85,7 @@ function createPlain(binding) {
     extensions.add(ext);
     packers.extend();
     unpackers.extend();
+    transcode.extend();
   }
 
   return {
@@ -92,9 +95,11 @@ function createPlain(binding) {
     packInto,
     sink,
     source,
+    transcode,
     unpack,
     unpackFrom,
     unpackMultiple,
+    unpackers,
   };
 }
 

@@ -80,6 +80,8 @@ layout! {
     FAULT_RECORD = 27;
     FAULT_REFERENCE = 28;
     FAULT_EXTENSION = 29;
+    /// A text that is no JSON, or a number that JSON does not have.
+    FAULT_JSON = 30;
 
     /// Pack, two bits: 0 never a float 32, or one of the next three.
     OPT_FLOAT32 = 3;
@@ -110,6 +112,19 @@ layout! {
     OPT_LENIENT = 512;
     /// What the message before has defined still holds.
     OPT_KEEP = 1024;
+
+    // Options of JSON text.
+    /// Two bits: how binary data are written; 0 is base64.
+    OPT_BINARY = 3;
+    BINARY_HEX = 1;
+    BINARY_ARRAY = 2;
+    /// NaN and the infinities are a fault, not null.
+    OPT_THROW_NON_FINITE = 4;
+    OPT_JSON_UTF8_FATAL = 8;
+    /// Any number of values.
+    OPT_MULTIPLE = 16;
+    /// `{"$ext":…,"data":…}` is an ext again.
+    OPT_READ_EXTS = 32;
 
     MODE_ONE = 0;
     MODE_FROM = 1;

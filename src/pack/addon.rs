@@ -12,8 +12,8 @@ use super::out::Out;
 use super::shapes::Shapes;
 use super::text::{TEXT_PADDING, Text, Units, put_str_header, utf16_to_utf8};
 use crate::addon::{
-    add_function, array_buffer, array_length, bytes, call, check, element, fetch_utf8, integer,
-    string_array, strings,
+    add_function, array_buffer, array_length, bytes, call, check, element, fetch_utf8, fetch_utf16,
+    integer, string_array, strings,
 };
 use crate::tape::*;
 
@@ -185,19 +185,6 @@ fn grow<T: Clone + Default>(scratch: &mut Vec<T>, room: usize) {
     if scratch.len() < room {
         scratch.resize(room.next_power_of_two(), T::default());
     }
-}
-
-fn fetch_utf16(env: napi_env, string: napi_value, units: usize, to: &mut [u16]) -> Result<()> {
-    assert!(to.len() > units);
-    let mut copied = 0;
-    // SAFETY: room for the text and the NUL behind it.
-    check(unsafe {
-        sys::napi_get_value_string_utf16(env, string, to.as_mut_ptr(), units + 1, &mut copied)
-    })?;
-    if copied != units {
-        return Err(Error::from_reason("the rope's length"));
-    }
-    Ok(())
 }
 
 /// The caller's buffers and long strings, in an array of the codec's own.

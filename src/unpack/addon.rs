@@ -1,20 +1,24 @@
 //! Unpack at the addon's edge: hands the input to the parser and its texts to JavaScript.
 
 use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::ptr::null_mut;
 use std::rc::Rc;
 
 use napi::sys::{self, napi_callback_info, napi_env, napi_value};
 use napi::{Error, Result};
 
-use super::parse::{Options, Parser, Stop};
+use super::ahead::{Part, Text, parse_all};
+use super::parse::{Parser, Stop};
+use super::request::{self, Request};
 use super::text::TextSink;
 use crate::addon::{
     add_function, array_buffer, array_length, call, check, element, integer, private_bytes,
     string_array, strings,
 };
+use crate::pool::{self, MainThread};
 use crate::stream::scan::{Meaning, Scan, Scanner};
-use crate::tape::{self, *};
+use crate::tape::*;
 
 struct Unpacker {
     /// The tape is an ArrayBuffer that JavaScript holds until it sets another.
@@ -24,6 +28,8 @@ struct Unpacker {
     /// Of messages of which a stream has brought only a part.
     scanners: Vec<Option<Scanner>>,
     texts: Vec<napi_value>,
+    /// Parts of a message that were parsed ahead.
+    ready: VecDeque<Part>,
 }
 
 type Shared = RefCell<Unpacker>;
@@ -40,6 +46,7 @@ pub(crate) unsafe extern "C" fn create_parser(
             parser: Parser::default(),
             scanners: Vec::new(),
             texts: Vec::new(),
+            ready: VecDeque::new(),
         }));
         let mut parser = null_mut();
         // SAFETY: `env` is live; every function gets its own count of the state.
@@ -55,7 +62,8 @@ pub(crate) unsafe extern "C" fn create_parser(
             add_function(env, parser, c"setSequential", set_sequential, shared.clone())?;
             add_function(env, parser, c"setStructures", set_structures, shared.clone())?;
             add_function(env, parser, c"structureNames", structure_names, shared.clone())?;
-            add_function(env, parser, c"forget", forget, shared)?;
+            add_function(env, parser, c"forget", forget, shared.clone())?;
+            add_function(env, parser, c"parseAhead", parse_ahead, Rc::new(shared))?;
         }
         Ok(parser)
     }
@@ -118,47 +126,95 @@ unsafe extern "C" fn parse(env: napi_env, info: napi_callback_info) -> napi_valu
             words[STATUS as usize] = FAULT_INPUT;
             return Ok(null_mut());
         };
-        let mode = words[MODE as usize];
-        let max_depth = words[tape::MAX_DEPTH as usize] as usize;
-        let options = Options::from_bits(words[OPTIONS as usize], max_depth, mode);
-        let (start, left) = if mode == MODE_ONE {
-            (0, 0)
-        } else {
-            let start = header_f64(words, OFFSET_F64) as usize;
-            // Between two parts an extension may have cut the memory of the input.
-            if start > input.len() && matches!(mode, MODE_REST_OF_ONE | MODE_REST_OF_FROM) {
-                words[STATUS as usize] = FAULT_INPUT;
-                return Ok(null_mut());
-            }
-            (start.min(input.len()), header_f64(words, LENGTH_F64) as usize)
-        };
+        if !unpacker.ready.is_empty() {
+            return replay(env, unpacker, words);
+        }
+        let request = Request::of(words);
+        // Between two parts an extension may have cut the memory of the input.
+        if request.is_rest() && request.start > input.len() {
+            words[STATUS as usize] = FAULT_INPUT;
+            return Ok(null_mut());
+        }
         unpacker.texts.clear();
         let mut sink = JsTexts { env, texts: &mut unpacker.texts };
-        let outcome = unpacker.parser.parse(input, start, left, words, options, &mut sink);
-        words[GENERATION as usize] = unpacker.parser.trie.generation;
-        match outcome {
-            Ok(end) => {
-                words[STATUS as usize] = if end.left == 0 { STATUS_OK } else { STATUS_MORE };
-                words[STOPPED as usize] = end.stopped.map_or(0, |fault| fault.code);
-                let length = end.stopped.map_or(end.left, |fault| fault.offset);
-                set_header_f64(words, OFFSET_F64, end.pos as f64);
-                set_header_f64(words, LENGTH_F64, length as f64);
-                texts_value(env, &unpacker.texts)
-            }
-            Err(Stop::Grow(size)) => {
-                words[STATUS as usize] = STATUS_GROW;
-                set_header_f64(words, LENGTH_F64, size as f64);
-                Ok(null_mut())
-            }
-            Err(Stop::Fault(fault)) => {
-                words[STATUS as usize] = fault.code;
-                set_header_f64(words, LENGTH_F64, fault.offset as f64);
-                Ok(null_mut())
-            }
-        }
+        let outcome = request.run(&mut unpacker.parser, input, words, &mut sink);
+        let is_parsed = outcome.is_ok();
+        request::answer(words, outcome);
+        if is_parsed { texts_value(env, &unpacker.texts) } else { Ok(null_mut()) }
     }
     // SAFETY: made by `create_parser` with this state.
     unsafe { call(env, info, body) }
+}
+
+/// Hands over the next of the parts that were parsed ahead, as if it were parsed now.
+#[cold]
+fn replay(env: napi_env, unpacker: &mut Unpacker, words: &mut [i32]) -> Result<napi_value> {
+    let Some(part) = unpacker.ready.pop_front() else { return Ok(null_mut()) };
+    let Some(tape) = words.get_mut(..part.words.len()) else {
+        request::answer(words, Err(Stop::Grow(part.words.len())));
+        unpacker.ready.push_front(part);
+        return Ok(null_mut());
+    };
+    tape.copy_from_slice(&part.words);
+    unpacker.texts.clear();
+    let mut sink = JsTexts { env, texts: &mut unpacker.texts };
+    for text in &part.texts {
+        let number = sink.take_number();
+        let made = match text {
+            Text::Latin1(text) => sink.latin1(number, text),
+            Text::Utf16(text) => sink.utf16(number, text),
+        };
+        if let Err(fault) = made {
+            request::answer(words, Err(Stop::Fault(fault)));
+            return Ok(null_mut());
+        }
+    }
+    texts_value(env, &unpacker.texts)
+}
+
+/// `parseAhead(bytes)` → a promise: what `parse` would do with the same header, and then with those
+/// that follow, is done on another thread, and `parse` hands it over. Until then JavaScript neither
+/// calls this parser nor changes the bytes.
+unsafe extern "C" fn parse_ahead(env: napi_env, info: napi_callback_info) -> napi_value {
+    fn body(shared: &Rc<Shared>, env: napi_env, [input]: [napi_value; 1]) -> Result<napi_value> {
+        let mut unpacker = borrow(shared)?;
+        // SAFETY: as in `parse`.
+        let words = unsafe { std::slice::from_raw_parts(unpacker.tape, unpacker.words) };
+        // SAFETY: JavaScript keeps the bytes as they are until the promise is settled.
+        let input = unsafe { private_bytes(env, input) }.unwrap_or_default();
+        let job = ParseAhead {
+            header: words[..HEADER_WORDS as usize].to_vec(),
+            input,
+            parser: std::mem::take(&mut unpacker.parser),
+            ready: VecDeque::new(),
+            unpacker: MainThread::new(shared.clone()),
+        };
+        pool::start(env, job)
+    }
+    // SAFETY: made by `create_parser` with this state.
+    unsafe { call(env, info, body) }
+}
+
+struct ParseAhead {
+    header: Vec<i32>,
+    input: &'static [u8],
+    parser: Parser,
+    ready: VecDeque<Part>,
+    unpacker: MainThread<Rc<Shared>>,
+}
+
+impl pool::Job for ParseAhead {
+    fn run(&mut self) {
+        self.ready = parse_all(&mut self.parser, self.input, &self.header);
+    }
+
+    fn finish(self, _: napi_env) -> Result<napi_value> {
+        let Some(shared) = self.unpacker.into_inner() else { return Ok(null_mut()) };
+        let mut unpacker = borrow(&shared)?;
+        unpacker.parser = self.parser;
+        unpacker.ready = self.ready;
+        Ok(null_mut())
+    }
 }
 
 /// `openScan()` → the number of a scanner.

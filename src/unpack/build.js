@@ -167,6 +167,14 @@ function createBuilder(binding, features) {
     return status;
   }
 
+  /** A promise; then `parse` and `build` with the same arguments find the message parsed. */
+  function parseAhead(bytes, options, maxDepth) {
+    T[OPTIONS] = options;
+    T[MAX_DEPTH] = maxDepth;
+    T[MODE] = MODE_ONE;
+    return native.parseAhead(bytes);
+  }
+
   function parsePart(bytes, mode, start, left) {
     T[MODE] = mode;
     if (mode !== MODE_ONE) {
@@ -773,6 +781,7 @@ function createBuilder(binding, features) {
     isCalling: () => isCalling,
     native,
     parse,
+    parseAhead,
     scan,
     status,
     stopped,

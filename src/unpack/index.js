@@ -54,10 +54,15 @@ function createUnpackers(binding, features) {
 
   /** The features' extensions have changed. */
   function extend() {
-    for (const { native } of [main, ...spare]) {
-      for (const [type, kind] of features.kinds) native.setExtKind(type, kind);
-    }
+    for (const one of [main, ...spare]) teach(one);
   }
+
+  function teach({ native }) {
+    for (const [type, kind] of features.kinds) native.setExtKind(type, kind);
+  }
+
+  /** One that the caller keeps, and that is taught what `extend` would. */
+  const create = () => createOne(binding, features);
 
   /** One that is not in the middle of a message, for a reader that keeps it. */
   const free = () => (isCalling() ? createOne(binding, features) : main);
@@ -67,12 +72,14 @@ function createUnpackers(binding, features) {
 
   return {
     bind,
+    create,
     end: () => lastEnd(),
     extend,
     free,
     loadStructures,
     main,
     native: main.native,
+    teach,
     unpack,
   };
 }
@@ -136,8 +143,8 @@ function createOne(binding, features) {
     throw fault(builder.status(), builder.faultOffset());
   }
 
-  const { end, faultOffset, isCalling, native, scan, stopped } = builder;
-  return { end, faultOffset, isCalling, native, scan, stopped, unpack, unpackPiece };
+  const { end, faultOffset, isCalling, native, parseAhead, scan, stopped } = builder;
+  return { end, faultOffset, isCalling, native, parseAhead, scan, stopped, unpack, unpackPiece };
 }
 
 /** What no bytes at all unpack to. */

@@ -1,0 +1,93 @@
+//! Work on libuv's threads, for the functions that return promises.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::thread::{self, ThreadId};
+
+use napi::bindgen_prelude::{AsyncTask, ToNapiValue};
+use napi::sys::{napi_env, napi_value};
+use napi::{Env, Error, Result, Task};
+
+/// What is done on another thread, and made a value of on JavaScript's.
+pub trait Job: Send + Sized + 'static {
+    fn run(&mut self);
+    fn finish(self, env: napi_env) -> Result<napi_value>;
+}
+
+/// Begins a job: a promise of what it comes to.
+pub(crate) fn start<J: Job>(env: napi_env, job: J) -> Result<napi_value> {
+    // SAFETY: `env` is live.
+    unsafe { AsyncTask::to_napi_value(env, AsyncTask::new(Work(Some(job)))) }
+}
+
+struct Work<J>(Option<J>);
+
+/// A value that `finish` returned; nothing is `undefined`.
+pub struct Finished(napi_value);
+
+impl ToNapiValue for Finished {
+    unsafe fn to_napi_value(env: napi_env, Finished(value): Self) -> Result<napi_value> {
+        if !value.is_null() {
+            return Ok(value);
+        }
+        // SAFETY: `env` is live.
+        unsafe { ToNapiValue::to_napi_value(env, ()) }
+    }
+}
+
+impl napi::bindgen_prelude::TypeName for Finished {
+    fn type_name() -> &'static str {
+        "Finished"
+    }
+
+    fn value_type() -> napi::ValueType {
+        napi::ValueType::Unknown
+    }
+}
+
+impl<J: Job> Task for Work<J> {
+    type Output = ();
+    type JsValue = Finished;
+
+    fn compute(&mut self) -> Result<()> {
+        let run = || self.0.as_mut().map(Job::run);
+        // Nothing unwinds into libuv.
+        match catch_unwind(AssertUnwindSafe(run)) {
+            Ok(_) => Ok(()),
+            Err(_) => Err(Error::from_reason("a panic in the addon; please report it")),
+        }
+    }
+
+    fn resolve(&mut self, env: Env, (): ()) -> Result<Finished> {
+        let job = self.0.take().ok_or_else(|| Error::from_reason("a job that is done"))?;
+        job.finish(env.raw()).map(Finished)
+    }
+}
+
+/// A value of one thread that travels with a job, and is touched on its own thread only.
+pub struct MainThread<T> {
+    value: Option<T>,
+    home: ThreadId,
+}
+
+// SAFETY: the value is reached through `into_inner` and dropped only on the thread it came from.
+unsafe impl<T> Send for MainThread<T> {}
+
+impl<T> MainThread<T> {
+    pub fn new(value: T) -> MainThread<T> {
+        MainThread { value: Some(value), home: thread::current().id() }
+    }
+
+    pub fn into_inner(mut self) -> Option<T> {
+        assert_eq!(thread::current().id(), self.home);
+        self.value.take()
+    }
+}
+
+impl<T> Drop for MainThread<T> {
+    fn drop(&mut self) {
+        // Elsewhere it is better lost than freed.
+        if thread::current().id() != self.home {
+            std::mem::forget(self.value.take());
+        }
+    }
+}

@@ -1,0 +1,474 @@
+//! JSON text → MessagePack, value by value as it is read.
+//!
+//! How many elements a container has is known at its end only. Until then it has a header of one
+//! byte; those that turn out to need more get it when the message is copied to where it is wanted.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use data_encoding::{BASE64, Encoding, HEXLOWER_PERMISSIVE};
+use memchr::{memchr, memchr_iter, memrchr};
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+
+use super::json_text::Binary;
+use super::values;
+use crate::pack::out::Out;
+use crate::pack::put::{put_ext_header, put_int, put_number, put_unsigned};
+use crate::pack::text::put_str_header;
+use crate::tape::{FAULT_DEPTH, FAULT_INVALID_UTF8, FAULT_JSON, FAULT_TOO_LARGE, Fault};
+use crate::token::{Token, token};
+use crate::wire::{self, UNSIGNED_FORMS};
+
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    pub max_depth: usize,
+    /// Any number of values, with or without white space between.
+    pub multiple: bool,
+    /// How the data of `{"$ext":…,"data":…}` are written, if that is to be an ext again.
+    pub exts: Option<Binary>,
+    /// Ill-formed UTF-8 is a fault, not U+FFFD.
+    pub fatal_utf8: bool,
+}
+
+/// What is wrong with a text, and where: `offset` in bytes from 0, the others from 1.
+#[derive(Debug)]
+pub struct JsonFault {
+    pub fault: Fault,
+    pub message: String,
+    pub line: usize,
+    /// In UTF-16 units.
+    pub column: usize,
+}
+
+/// A header of one byte that has to become longer.
+struct Wide {
+    at: usize,
+    n: u32,
+    is_map: bool,
+}
+
+/// Room for any header or number.
+const ROOM: usize = 16;
+/// Stack that one level of a text can take, and what is made when there is less.
+const STACK_ROOM: usize = 64 << 10;
+const STACK_STEP: usize = 1 << 20;
+
+#[derive(Default)]
+pub struct FromJson {
+    out: Out,
+    wide: Vec<Wide>,
+    /// How much deeper a value may nest.
+    depth_left: usize,
+    exts: Option<Binary>,
+    fault: Option<i32>,
+    pub values: u64,
+}
+
+impl FromJson {
+    /// Adds the message or messages of a whole text.
+    pub fn read(&mut self, text: &[u8], options: Options) -> Result<(), JsonFault> {
+        // All of the text at once: string by string it takes three times as long.
+        let text = match simdutf8::compat::from_utf8(text) {
+            Ok(text) => Cow::Borrowed(text),
+            Err(error) if options.fatal_utf8 => {
+                let fault = Fault::at(FAULT_INVALID_UTF8, error.valid_up_to());
+                return Err(JsonFault::new(text, fault, "ill-formed UTF-8".to_owned()));
+            }
+            Err(_) => encoding_rs::UTF_8.decode_without_bom_handling(text).0,
+        };
+        let mark = self.mark();
+        let first = self.read_as_it_is(&text, options);
+        let Err((fault, message)) = first else { return Ok(()) };
+        match without_halves(&text).filter(|_| fault.code == FAULT_JSON) {
+            None => Err(JsonFault::new(text.as_bytes(), fault, message)),
+            Some(text) => {
+                self.reset(mark);
+                self.read_as_it_is(&text, options)
+                    .map_err(|(fault, message)| JsonFault::new(text.as_bytes(), fault, message))
+            }
+        }
+    }
+
+    fn read_as_it_is(&mut self, text: &str, options: Options) -> Result<(), (Fault, String)> {
+        self.exts = options.exts;
+        if !options.multiple {
+            return self.one(text, 0, options.max_depth);
+        }
+        let mut scanner = values::Scanner::default();
+        let mut from = 0;
+        while let Some(end) = scanner.end(&text.as_bytes()[from..]) {
+            self.one(&text[from..from + end], from, options.max_depth)?;
+            from += end;
+        }
+        if scanner.is_open() { self.one(&text[from..], from, options.max_depth) } else { Ok(()) }
+    }
+
+    /// Adds the message of a text that is one value and stands at `offset`.
+    fn one(&mut self, text: &str, offset: usize, max_depth: usize) -> Result<(), (Fault, String)> {
+        let mark = self.mark();
+        self.depth_left = max_depth;
+        self.fault = None;
+        let mut json = serde_json::Deserializer::from_str(text);
+        json.disable_recursion_limit();
+        let read = Value(self).deserialize(&mut json).and_then(|()| json.end());
+        read.map_err(|error| {
+            let code = self.fault.unwrap_or(FAULT_JSON);
+            let at = offset + error_offset(text.as_bytes(), &error);
+            let full = error.to_string();
+            self.reset(mark);
+            let message = full.rfind(" at line ").map_or(full.as_str(), |end| &full[..end]);
+            (Fault::at(code, at), message.to_owned())
+        })?;
+        self.values += 1;
+        Ok(())
+    }
+
+    /// Bytes of what was read, with all headers as long as they have to be.
+    pub fn len(&self) -> usize {
+        self.out.pos + self.wide.iter().map(Wide::extra).sum::<usize>()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.out.pos == 0
+    }
+
+    /// Copies it to `to`, which has just its length.
+    pub fn copy_to(&mut self, mut to: &mut [u8]) {
+        // Inner containers end before the ones around them.
+        self.wide.sort_unstable_by_key(|wide| wide.at);
+        let bytes = self.out.written();
+        let mut from = 0;
+        let mut put = |bytes: &[u8]| {
+            let (head, tail) = std::mem::take(&mut to).split_at_mut(bytes.len());
+            head.copy_from_slice(bytes);
+            to = tail;
+        };
+        for wide in &self.wide {
+            put(&bytes[from..wide.at]);
+            let (header, len) = wide.header();
+            put(&header[..len]);
+            from = wide.at + 1;
+        }
+        put(&bytes[from..]);
+    }
+
+    /// Starts anew, and gives memory back after an outlier.
+    pub fn clear(&mut self) {
+        self.out.trim();
+        self.wide = Vec::new();
+        self.values = 0;
+    }
+
+    fn mark(&self) -> (usize, usize, u64) {
+        (self.out.pos, self.wide.len(), self.values)
+    }
+
+    fn reset(&mut self, (pos, wide, values): (usize, usize, u64)) {
+        self.out.pos = pos;
+        self.wide.truncate(wide);
+        self.values = values;
+    }
+
+    /// A container's header of one byte for now.
+    fn open<E: serde::de::Error>(&mut self) -> Result<usize, E> {
+        if self.depth_left == 0 {
+            self.fault = Some(FAULT_DEPTH);
+            return Err(E::custom("nested deeper than maxDepth"));
+        }
+        self.depth_left -= 1;
+        self.out.reserve(1);
+        // SAFETY: room was made.
+        unsafe { self.out.put(wire::NIL) };
+        Ok(self.out.pos - 1)
+    }
+
+    fn close<E: serde::de::Error>(&mut self, at: usize, n: u64, is_map: bool) -> Result<(), E> {
+        self.depth_left += 1;
+        let fix = if is_map { wire::FIXMAP } else { wire::FIXARRAY };
+        match u32::try_from(n) {
+            Ok(n @ 0..=15) => self.out.patch(at, &[fix | n as u8]),
+            Ok(n) => self.wide.push(Wide { at, n, is_map }),
+            Err(_) => return Err(self.too_large()),
+        }
+        Ok(())
+    }
+
+    fn too_large<E: serde::de::Error>(&mut self) -> E {
+        self.fault = Some(FAULT_TOO_LARGE);
+        E::custom("more than a MessagePack length can say")
+    }
+
+    fn string<E: serde::de::Error>(&mut self, text: &str) -> Result<(), E> {
+        if u32::try_from(text.len()).is_err() {
+            return Err(self.too_large());
+        }
+        self.out.reserve(text.len() + ROOM);
+        // SAFETY: room was made.
+        unsafe { put_str_header(text.len(), &mut self.out) };
+        self.out.extend(text.as_bytes());
+        Ok(())
+    }
+
+    fn ext<E: serde::de::Error>(&mut self, ext_type: i8, data: &[u8]) -> Result<(), E> {
+        let Ok(len) = u32::try_from(data.len()) else { return Err(self.too_large()) };
+        self.out.reserve(ROOM);
+        // SAFETY: room was made.
+        unsafe { put_ext_header(ext_type, len, &mut self.out) };
+        self.out.extend(data);
+        Ok(())
+    }
+}
+
+impl Wide {
+    fn extra(&self) -> usize {
+        if self.n > 0xffff { 4 } else { 2 }
+    }
+
+    fn header(&self) -> ([u8; 5], usize) {
+        let (short, long) =
+            if self.is_map { (wire::MAP16, wire::MAP32) } else { (wire::ARRAY16, wire::ARRAY32) };
+        let [a, b, c, d] = self.n.to_be_bytes();
+        if self.n > 0xffff { ([long, a, b, c, d], 5) } else { ([short, c, d, 0, 0], 3) }
+    }
+}
+
+/// A value, which goes to the message.
+struct Value<'a>(&'a mut FromJson);
+
+impl<'de> DeserializeSeed<'de> for Value<'_> {
+    type Value = ();
+
+    #[inline(always)]
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Value<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        self.0.out.extend(&[wire::NIL]);
+        Ok(())
+    }
+
+    fn visit_bool<E>(self, is_true: bool) -> Result<(), E> {
+        self.0.out.extend(&[if is_true { wire::TRUE } else { wire::FALSE }]);
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn visit_u64<E>(self, int: u64) -> Result<(), E> {
+        self.0.out.reserve(ROOM);
+        // SAFETY: room was made.
+        unsafe { put_unsigned(int, &UNSIGNED_FORMS, &mut self.0.out) };
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn visit_i64<E>(self, int: i64) -> Result<(), E> {
+        self.0.out.reserve(ROOM);
+        // SAFETY: room was made.
+        unsafe { put_int(int, &UNSIGNED_FORMS, &mut self.0.out) };
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn visit_f64<E>(self, number: f64) -> Result<(), E> {
+        self.0.out.reserve(ROOM);
+        // SAFETY: room was made.
+        unsafe { put_number::<false>(number, 0, &UNSIGNED_FORMS, &mut self.0.out) };
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<(), E> {
+        self.0.string(text)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
+        let to = self.0;
+        let at = to.open()?;
+        stacker::maybe_grow(STACK_ROOM, STACK_STEP, || {
+            let mut n = 0;
+            while seq.next_element_seed(Value(to))?.is_some() {
+                n += 1;
+            }
+            to.close(at, n, false)
+        })
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let to = self.0;
+        let at = to.open()?;
+        stacker::maybe_grow(STACK_ROOM, STACK_STEP, || {
+            let mut n = 0;
+            let mut ext = ExtSoFar::default();
+            let wide = to.wide.len();
+            while let Some(name) = map.next_key_seed(Key(to))? {
+                let value = to.out.pos;
+                map.next_value_seed(Value(to))?;
+                ext.add(n, name, value, &to.out);
+                n += 1;
+            }
+            to.close(at, n, true)?;
+            if let (2, Some(form), Some(ext_type), Some(data)) =
+                (n, to.exts, ext.ext_type, ext.data)
+                && let Some(bytes) = ext_data(&to.out.written()[data..], form)
+            {
+                to.wide.truncate(wide);
+                to.out.pos = at;
+                to.ext(ext_type, &bytes)?;
+            }
+            Ok(())
+        })
+    }
+}
+
+/// A key, which goes to the message too.
+struct Key<'a>(&'a mut FromJson);
+
+/// The keys of an ext written as an object.
+#[derive(PartialEq)]
+enum Name {
+    Ext,
+    Data,
+    Other,
+}
+
+impl<'de> DeserializeSeed<'de> for Key<'_> {
+    type Value = Name;
+
+    #[inline(always)]
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Name, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for Key<'_> {
+    type Value = Name;
+
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("a key")
+    }
+
+    #[inline(always)]
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Name, E> {
+        self.0.string(text)?;
+        Ok(match text {
+            "$ext" => Name::Ext,
+            "data" => Name::Data,
+            _ => Name::Other,
+        })
+    }
+}
+
+/// What a map has of an ext: its type, and where its data is.
+#[derive(Default)]
+struct ExtSoFar {
+    ext_type: Option<i8>,
+    data: Option<usize>,
+}
+
+impl ExtSoFar {
+    /// Pair number `n` has this name, and its value starts at `value`.
+    #[inline(always)]
+    fn add(&mut self, n: u64, name: Name, value: usize, out: &Out) {
+        if name == Name::Ext && n == 0 {
+            self.ext_type = match token(out.written(), value) {
+                Ok((Token::Int(int), _)) => i8::try_from(int).ok(),
+                _ => None,
+            };
+        }
+        if name == Name::Data && n == 1 {
+            self.data = Some(value);
+        }
+    }
+}
+
+/// The bytes that a value stands for, or `None` if it is not of this form.
+fn ext_data(value: &[u8], form: Binary) -> Option<Vec<u8>> {
+    let decode = |encoding: Encoding| match token(value, 0) {
+        Ok((Token::Str(text), _)) => encoding.decode(&value[text]).ok(),
+        _ => None,
+    };
+    match form {
+        Binary::Base64 => decode(BASE64),
+        Binary::Hex => decode(HEXLOWER_PERMISSIVE),
+        Binary::Array => {
+            // An array's header is one byte for now, whatever its length.
+            let is_array = matches!(value[0], wire::FIXARRAY..=0x9f | wire::NIL) && value.len() > 1
+                || value[0] == wire::FIXARRAY;
+            let mut bytes = Vec::new();
+            let mut pos = 1;
+            while is_array && pos < value.len() {
+                let Ok((Token::Int(int), end)) = token(value, pos) else { return None };
+                bytes.push(u8::try_from(int).ok()?);
+                pos = end;
+            }
+            is_array.then_some(bytes)
+        }
+    }
+}
+
+/// The text with U+FFFD for each escaped surrogate that has no other half, which serde_json refuses.
+/// `None` if there is none.
+#[cold]
+fn without_halves(text: &str) -> Option<String> {
+    let mut repaired = Vec::new();
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while let Some(next) = memchr(b'\\', &bytes[at..]) {
+        at += next;
+        let half = |at: usize| {
+            let digits = bytes.get(at..at + 6)?.strip_prefix(b"\\u")?;
+            u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+        };
+        match (half(at), half(at + 6)) {
+            (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => at += 12,
+            (Some(0xd800..=0xdfff), _) => {
+                repaired.extend_from_slice(&bytes[repaired.len()..at]);
+                repaired.extend_from_slice(b"\\ufffd");
+                at += 6;
+            }
+            _ => at = (at + 2).min(bytes.len()),
+        }
+    }
+    if repaired.is_empty() {
+        return None;
+    }
+    repaired.extend_from_slice(&bytes[repaired.len()..]);
+    String::from_utf8(repaired).ok()
+}
+
+/// Where in the text an error is.
+fn error_offset(text: &[u8], error: &serde_json::Error) -> usize {
+    if error.is_eof() {
+        return text.len();
+    }
+    let line_start = match error.line() {
+        0 | 1 => 0,
+        line => memchr_iter(b'\n', text).nth(line - 2).map_or(text.len(), |at| at + 1),
+    };
+    // The column counts the bytes up to the one that is wrong.
+    (line_start + error.column()).saturating_sub(1).min(text.len())
+}
+
+impl JsonFault {
+    fn new(text: &[u8], fault: Fault, message: String) -> JsonFault {
+        let (line, column) = position(&text[..fault.offset]);
+        JsonFault { fault, message, line, column }
+    }
+}
+
+/// Line and column, both from 1, of what stands behind this text; the column counts UTF-16 units.
+pub fn position(before: &[u8]) -> (usize, usize) {
+    let line_start = memrchr(b'\n', before).map_or(0, |at| at + 1);
+    let line = 1 + memchr_iter(b'\n', before).count();
+    let column = 1 + String::from_utf8_lossy(&before[line_start..]).encode_utf16().count();
+    (line, column)
+}

@@ -1,0 +1,109 @@
+'use strict';
+
+// JSON text to MessagePack and back, without a value in between.
+
+const { MsgpackError } = require('../error');
+const {
+  FAULT_DEPTH,
+  FAULT_INVALID_UTF8,
+  FAULT_JSON,
+  FAULT_KEY,
+  FAULT_TOO_LARGE,
+} = require('../tape');
+const { fault, toUint8Array } = require('../unpack');
+const { readFromJsonOptions, readToJsonOptions } = require('./options');
+
+/** `kinds` says what the ext types mean to the parser, as features do. */
+function createTranscode(binding, features) {
+  let native = null;
+
+  function transcoder() {
+    if (native === null) {
+      native = binding.createTranscoder();
+      extend();
+    }
+    return native;
+  }
+
+  /** The features' extensions have changed. */
+  function extend() {
+    if (native === null) return;
+    for (const [type, kind] of features.kinds) native.setExtKind(type & 0xff, kind);
+  }
+
+  function jsonToMsgpack(json, options) {
+    const { flags, maxDepth, space } = readFromJsonOptions(options);
+    return bytesOr(jsonFault, transcoder().fromJson(jsonText(json), flags, maxDepth, space));
+  }
+
+  function msgpackToJson(bytes, options) {
+    const { flags, maxDepth, space } = readToJsonOptions(options);
+    const input = toUint8Array(bytes);
+    return bytesOr(messageFault, transcoder().toJson(input, flags, maxDepth, space));
+  }
+
+  /** Transcodes messages that come in pieces; `path` names a value within each of them. */
+  function createToJson(options, path = []) {
+    const { flags, maxDepth, space } = readToJsonOptions({ ...options, multiple: true });
+    const stream = transcoder().openToJson(flags, maxDepth, space, path.map(String));
+    return pieces(stream, messageFault);
+  }
+
+  /** Transcodes JSON texts, one behind the other, that come in pieces. */
+  function createFromJson(options) {
+    const { flags, maxDepth, space } = readFromJsonOptions({ ...options, multiple: true });
+    return pieces(transcoder().openFromJson(flags, maxDepth, space), jsonFault);
+  }
+
+  return { createFromJson, createToJson, extend, jsonToMsgpack, msgpackToJson, transcoder };
+}
+
+/** What a stream of pieces is transcoded with; an error has the `output` of what came before it. */
+function pieces(stream, error) {
+  const none = new Uint8Array(0);
+  const call = (chunk, isLast) => {
+    const result = stream.write(chunk, isLast);
+    return bytesOr((found) => Object.assign(error(found), { output: found.output }), result);
+  };
+  return { write: (chunk) => call(toUint8Array(chunk), 0), end: () => call(none, 1) };
+}
+
+/** A JSON text as native code takes it. */
+function jsonText(json) {
+  return typeof json === 'string' ? json : toUint8Array(json);
+}
+
+/** What native code returns: bytes, or an object that says what went wrong. */
+function bytesOr(error, result) {
+  if (Buffer.isBuffer(result)) return result;
+  throw error(result);
+}
+
+function messageFault({ code, offset }) {
+  if (code === FAULT_JSON) {
+    return named('JSON', `JSON has no NaN and no infinity (at byte ${offset})`, { offset });
+  }
+  if (code === FAULT_KEY) {
+    return named('KEY', `A key within a key is an array or a map (at byte ${offset})`, { offset });
+  }
+  return fault(code, offset);
+}
+
+const NAMES = {
+  [FAULT_DEPTH]: 'DEPTH',
+  [FAULT_INVALID_UTF8]: 'INVALID_UTF8',
+  [FAULT_JSON]: 'JSON',
+  [FAULT_TOO_LARGE]: 'TOO_LARGE',
+};
+
+function jsonFault({ code, column, line, message, offset }) {
+  const where = `at byte ${offset}, line ${line}, column ${column}`;
+  const error = named(NAMES[code] ?? 'INTERNAL', `Bad JSON: ${message} (${where})`, { offset });
+  return Object.assign(error, { line, column });
+}
+
+function named(name, message, where) {
+  return new MsgpackError(`ERR_MSGPACK_${name}`, message, where);
+}
+
+module.exports = { bytesOr, createTranscode, jsonText, jsonFault, messageFault };

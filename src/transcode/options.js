@@ -1,0 +1,53 @@
+'use strict';
+
+// The options of going from JSON text to MessagePack and back, checked, as Rust takes them.
+
+const tape = require('../tape');
+const { checkBoolean, checkMaxDepth, checkOptions, choice } = require('../options');
+const { invalidOption } = require('../error');
+
+const BINARY_MODES = { base64: 0, hex: tape.BINARY_HEX, array: tape.BINARY_ARRAY };
+const UTF8_MODES = { replace: 0, fatal: tape.OPT_JSON_UTF8_FATAL };
+const NON_FINITE_MODES = { null: 0, throw: tape.OPT_THROW_NON_FINITE };
+/** As far as JSON.stringify indents. */
+const MAX_SPACE = 10;
+
+function readToJsonOptions(options = {}) {
+  checkOptions(options);
+  const { binary = 'base64', maxDepth, multiple, nonFinite = 'null', space } = options;
+  const { utf8 = 'replace' } = options;
+  return {
+    flags:
+      choice('binary', binary, BINARY_MODES) |
+      choice('nonFinite', nonFinite, NON_FINITE_MODES) |
+      choice('utf8', utf8, UTF8_MODES) |
+      (checkBoolean('multiple', multiple, false) ? tape.OPT_MULTIPLE : 0),
+    maxDepth: checkMaxDepth(maxDepth),
+    space: checkSpace(space),
+  };
+}
+
+function readFromJsonOptions(options = {}) {
+  checkOptions(options);
+  const { binary = 'base64', exts, maxDepth, multiple, utf8 = 'replace' } = options;
+  return {
+    flags:
+      choice('binary', binary, BINARY_MODES) |
+      choice('utf8', utf8, UTF8_MODES) |
+      (checkBoolean('exts', exts, false) ? tape.OPT_READ_EXTS : 0) |
+      (checkBoolean('multiple', multiple, false) ? tape.OPT_MULTIPLE : 0),
+    maxDepth: checkMaxDepth(maxDepth),
+    space: [],
+  };
+}
+
+/** What a level is indented by, in an array; nothing where there is to be no white space. */
+function checkSpace(space = 0) {
+  if (Number.isInteger(space) && space >= 0) {
+    return space === 0 ? [] : [' '.repeat(Math.min(space, MAX_SPACE))];
+  }
+  if (typeof space === 'string') return space === '' ? [] : [space.slice(0, MAX_SPACE)];
+  throw invalidOption('space', space, 'an integer of at least 0, or a string');
+}
+
+module.exports = { readFromJsonOptions, readToJsonOptions };
