@@ -70,6 +70,7 @@ const user = (random, index) => ({
   tags: random.list(5, () => random.word()),
   friends: random.list(3, (friend) => ({ id: friend, name: random.word() })),
 });
+export const manyUsers = (random, count) => random.list(count, (index) => user(random, index));
 
 function dictionary(random, keys) {
   const entries = random.list(keys, (index) => [`${random.characters(8)}${index}`, index]);
