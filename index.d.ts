@@ -320,8 +320,9 @@ export interface JsonToMsgpackOptions {
 /**
  * Encodes what a JSON text says as MessagePack, without making the values of it.
  *
- * The bytes are those of `pack(JSON.parse(json))`, except that integers keep all digits of 64 bits,
- * and that what an object has twice is there twice. −0 is a float, larger numbers too.
+ * The bytes are those of `pack(JSON.parse(json))`, but integers keep all digits of 64 bits, keys that
+ * are integers their place, and a number too large for a double is an error. Of equal keys the last
+ * is the one; −0 is a float.
  *
  * @param json a string, or bytes that are UTF-8
  * @returns a new `Buffer`

@@ -1,15 +1,21 @@
 //! JSON text → MessagePack, value by value as it is read.
 //!
-//! How many elements a container has is known at its end only. Until then it has a header of one
-//! byte; those that turn out to need more get it when the message is copied to where it is wanted.
+//! How many elements a container has is known at its end only, and whether a key comes again. Until
+//! then a container has a header of one byte; what turns out to be otherwise is made so when the
+//! message is copied to where it is wanted.
 
 use std::borrow::Cow;
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::fmt;
+use std::ops::Range;
 
 use data_encoding::{BASE64, Encoding, HEXLOWER_PERMISSIVE};
 use memchr::{memchr, memchr_iter, memrchr};
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
+use super::fast_lane::{FastLane, Frame, Keys};
 use super::json_text::Binary;
 use super::values;
 use crate::pack::out::Out;
@@ -40,26 +46,44 @@ pub struct JsonFault {
     pub column: usize,
 }
 
-/// A header of one byte that has to become longer.
-struct Wide {
+/// Bytes of what was read that are others in the message.
+#[derive(Clone)]
+struct Edit {
     at: usize,
-    n: u32,
-    is_map: bool,
+    len: usize,
+    with: With,
 }
 
+#[derive(Clone)]
+enum With {
+    /// A header that takes more than the one byte it had.
+    Header { n: u32, is_map: bool },
+    /// A value that was read later, for the same key.
+    Value(Range<usize>),
+    /// That pair where it was read.
+    Nothing,
+}
+
+/// More than a MessagePack length can say.
+#[derive(Debug)]
+pub struct TooLong;
+
 /// Room for any header or number.
-const ROOM: usize = 16;
+pub const ROOM: usize = 16;
 /// Stack that one level of a text can take, and what is made when there is less.
 const STACK_ROOM: usize = 64 << 10;
 const STACK_STEP: usize = 1 << 20;
 
 #[derive(Default)]
 pub struct FromJson {
-    out: Out,
-    wide: Vec<Wide>,
+    pub out: Out,
+    edits: Vec<Edit>,
+    /// For the fast lane.
+    pub frames: Vec<Frame>,
+    pub keys: Keys,
     /// How much deeper a value may nest.
     depth_left: usize,
-    exts: Option<Binary>,
+    pub exts: Option<Binary>,
     fault: Option<i32>,
     pub values: u64,
 }
@@ -106,6 +130,11 @@ impl FromJson {
     /// Adds the message of a text that is one value and stands at `offset`.
     fn one(&mut self, text: &str, offset: usize, max_depth: usize) -> Result<(), (Fault, String)> {
         let mark = self.mark();
+        if FastLane::read(text, self, max_depth).is_ok() {
+            self.values += 1;
+            return Ok(());
+        }
+        self.reset(mark);
         self.depth_left = max_depth;
         self.fault = None;
         let mut json = serde_json::Deserializer::from_str(text);
@@ -123,49 +152,79 @@ impl FromJson {
         Ok(())
     }
 
-    /// Bytes of what was read, with all headers as long as they have to be.
-    pub fn len(&self) -> usize {
-        self.out.pos + self.wide.iter().map(Wide::extra).sum::<usize>()
+    /// Bytes of the messages.
+    pub fn len(&mut self) -> usize {
+        // Inner containers end before the ones around them; what takes the place of a value comes
+        // before the value's own header.
+        self.edits.sort_unstable_by_key(|edit| (edit.at, Reverse(edit.len)));
+        let mut len = 0;
+        self.pieces(|piece| len += piece.len());
+        len
     }
 
     pub fn is_empty(&self) -> bool {
         self.out.pos == 0
     }
 
-    /// Copies it to `to`, which has just its length.
-    pub fn copy_to(&mut self, mut to: &mut [u8]) {
-        // Inner containers end before the ones around them.
-        self.wide.sort_unstable_by_key(|wide| wide.at);
-        let bytes = self.out.written();
-        let mut from = 0;
-        let mut put = |bytes: &[u8]| {
-            let (head, tail) = std::mem::take(&mut to).split_at_mut(bytes.len());
-            head.copy_from_slice(bytes);
+    /// Copies the messages to `to`, which has just their length: `len` was asked for before.
+    pub fn copy_to(&self, mut to: &mut [u8]) {
+        self.pieces(|piece| {
+            let (head, tail) = std::mem::take(&mut to).split_at_mut(piece.len());
+            head.copy_from_slice(piece);
             to = tail;
-        };
-        for wide in &self.wide {
-            put(&bytes[from..wide.at]);
-            let (header, len) = wide.header();
-            put(&header[..len]);
-            from = wide.at + 1;
+        });
+    }
+
+    /// The messages piece by piece, each byte once, however edits are within one another.
+    fn pieces(&self, mut each: impl FnMut(&[u8])) {
+        let bytes = self.out.written();
+        let mut open = vec![(0, bytes.len())];
+        while let Some((start, end)) = open.pop() {
+            let first = self.edits.partition_point(|edit| edit.at < start);
+            let mut pos = start;
+            for edit in &self.edits[first..] {
+                if edit.at >= end {
+                    break;
+                }
+                if edit.at < pos {
+                    continue;
+                }
+                each(&bytes[pos..edit.at]);
+                pos = edit.at + edit.len;
+                match &edit.with {
+                    With::Nothing => {}
+                    With::Header { n, is_map } => {
+                        let (header, len) = header(*n, *is_map);
+                        each(&header[..len]);
+                    }
+                    With::Value(value) => {
+                        open.push((pos, end));
+                        open.push((value.start, value.end));
+                        pos = end;
+                    }
+                }
+                if pos >= end {
+                    break;
+                }
+            }
+            each(&bytes[pos..end]);
         }
-        put(&bytes[from..]);
     }
 
     /// Starts anew, and gives memory back after an outlier.
     pub fn clear(&mut self) {
         self.out.trim();
-        self.wide = Vec::new();
+        self.edits = Vec::new();
         self.values = 0;
     }
 
     fn mark(&self) -> (usize, usize, u64) {
-        (self.out.pos, self.wide.len(), self.values)
+        (self.out.pos, self.edits.len(), self.values)
     }
 
-    fn reset(&mut self, (pos, wide, values): (usize, usize, u64)) {
+    fn reset(&mut self, (pos, edits, values): (usize, usize, u64)) {
         self.out.pos = pos;
-        self.wide.truncate(wide);
+        self.edits.truncate(edits);
         self.values = values;
     }
 
@@ -176,20 +235,45 @@ impl FromJson {
             return Err(E::custom("nested deeper than maxDepth"));
         }
         self.depth_left -= 1;
-        self.out.reserve(1);
-        // SAFETY: room was made.
-        unsafe { self.out.put(wire::NIL) };
-        Ok(self.out.pos - 1)
+        Ok(self.put_byte(wire::NIL))
     }
 
     fn close<E: serde::de::Error>(&mut self, at: usize, n: u64, is_map: bool) -> Result<(), E> {
         self.depth_left += 1;
+        self.end(at, n, is_map).map_err(|TooLong| self.too_large())
+    }
+
+    /// Completes the header at `at` of a container with so many entries.
+    #[inline(always)]
+    pub fn end(&mut self, at: usize, n: u64, is_map: bool) -> Result<(), TooLong> {
         let fix = if is_map { wire::FIXMAP } else { wire::FIXARRAY };
         match u32::try_from(n) {
             Ok(n @ 0..=15) => self.out.patch(at, &[fix | n as u8]),
-            Ok(n) => self.wide.push(Wide { at, n, is_map }),
-            Err(_) => return Err(self.too_large()),
+            Ok(n) => self.edits.push(Edit { at, len: 1, with: With::Header { n, is_map } }),
+            Err(_) => return Err(TooLong),
         }
+        Ok(())
+    }
+
+    /// Adds a byte and returns where it is.
+    #[inline(always)]
+    pub fn put_byte(&mut self, byte: u8) -> usize {
+        self.out.reserve(1);
+        // SAFETY: room was made.
+        unsafe { self.out.put(byte) };
+        self.out.pos - 1
+    }
+
+    /// Adds a string.
+    #[inline(always)]
+    pub fn put_string(&mut self, text: &str) -> Result<(), TooLong> {
+        if u32::try_from(text.len()).is_err() {
+            return Err(TooLong);
+        }
+        self.out.reserve(text.len() + ROOM);
+        // SAFETY: room was made.
+        unsafe { put_str_header(text.len(), &mut self.out) };
+        self.out.extend(text.as_bytes());
         Ok(())
     }
 
@@ -199,14 +283,7 @@ impl FromJson {
     }
 
     fn string<E: serde::de::Error>(&mut self, text: &str) -> Result<(), E> {
-        if u32::try_from(text.len()).is_err() {
-            return Err(self.too_large());
-        }
-        self.out.reserve(text.len() + ROOM);
-        // SAFETY: room was made.
-        unsafe { put_str_header(text.len(), &mut self.out) };
-        self.out.extend(text.as_bytes());
-        Ok(())
+        self.put_string(text).map_err(|TooLong| self.too_large())
     }
 
     fn ext<E: serde::de::Error>(&mut self, ext_type: i8, data: &[u8]) -> Result<(), E> {
@@ -219,17 +296,12 @@ impl FromJson {
     }
 }
 
-impl Wide {
-    fn extra(&self) -> usize {
-        if self.n > 0xffff { 4 } else { 2 }
-    }
-
-    fn header(&self) -> ([u8; 5], usize) {
-        let (short, long) =
-            if self.is_map { (wire::MAP16, wire::MAP32) } else { (wire::ARRAY16, wire::ARRAY32) };
-        let [a, b, c, d] = self.n.to_be_bytes();
-        if self.n > 0xffff { ([long, a, b, c, d], 5) } else { ([short, c, d, 0, 0], 3) }
-    }
+/// A header of more than one byte, and how long it is.
+fn header(n: u32, is_map: bool) -> ([u8; 5], usize) {
+    let (short, long) =
+        if is_map { (wire::MAP16, wire::MAP32) } else { (wire::ARRAY16, wire::ARRAY32) };
+    let [a, b, c, d] = n.to_be_bytes();
+    if n > 0xffff { ([long, a, b, c, d], 5) } else { ([short, c, d, 0, 0], 3) }
 }
 
 /// A value, which goes to the message.
@@ -306,21 +378,24 @@ impl<'de> Visitor<'de> for Value<'_> {
         let to = self.0;
         let at = to.open()?;
         stacker::maybe_grow(STACK_ROOM, STACK_STEP, || {
-            let mut n = 0;
+            let mut pairs = Pairs::default();
             let mut ext = ExtSoFar::default();
-            let wide = to.wide.len();
-            while let Some(name) = map.next_key_seed(Key(to))? {
+            let edits = to.edits.len();
+            loop {
+                let key = to.out.pos;
+                let Some(name) = map.next_key_seed(Key(to))? else { break };
                 let value = to.out.pos;
                 map.next_value_seed(Value(to))?;
-                ext.add(n, name, value, &to.out);
-                n += 1;
+                ext.add(pairs.all.len(), name, value, &to.out);
+                pairs.add(key, value, &to.out);
             }
+            let n = pairs.once(&mut to.edits);
             to.close(at, n, true)?;
             if let (2, Some(form), Some(ext_type), Some(data)) =
                 (n, to.exts, ext.ext_type, ext.data)
                 && let Some(bytes) = ext_data(&to.out.written()[data..], form)
             {
-                to.wide.truncate(wide);
+                to.edits.truncate(edits);
                 to.out.pos = at;
                 to.ext(ext_type, &bytes)?;
             }
@@ -377,7 +452,7 @@ struct ExtSoFar {
 impl ExtSoFar {
     /// Pair number `n` has this name, and its value starts at `value`.
     #[inline(always)]
-    fn add(&mut self, n: u64, name: Name, value: usize, out: &Out) {
+    fn add(&mut self, n: usize, name: Name, value: usize, out: &Out) {
         if name == Name::Ext && n == 0 {
             self.ext_type = match token(out.written(), value) {
                 Ok((Token::Int(int), _)) => i8::try_from(int).ok(),
@@ -387,6 +462,56 @@ impl ExtSoFar {
         if name == Name::Data && n == 1 {
             self.data = Some(value);
         }
+    }
+}
+
+/// The pairs of a map so far. Of those with equal keys the last is the one, in the place of the first,
+/// as in an object that JavaScript makes of the text.
+#[derive(Default)]
+struct Pairs {
+    all: Vec<Pair>,
+    /// By key: which of them it is.
+    places: HashMap<Vec<u8>, usize>,
+    /// Those whose key came before.
+    again: Vec<Range<usize>>,
+}
+
+/// Where a value is, and the last one for its key.
+struct Pair {
+    value: Range<usize>,
+    last: Range<usize>,
+}
+
+impl Pairs {
+    fn add(&mut self, key: usize, at: usize, out: &Out) {
+        let value = at..out.pos;
+        match self.places.entry(out.written()[key..at].to_vec()) {
+            Entry::Vacant(entry) => {
+                entry.insert(self.all.len());
+                self.all.push(Pair { last: value.clone(), value });
+            }
+            Entry::Occupied(entry) => {
+                self.again.push(key..value.end);
+                self.all[*entry.get()].last = value;
+            }
+        }
+    }
+
+    /// Leaves each key once, and tells how many there are.
+    fn once(self, edits: &mut Vec<Edit>) -> u64 {
+        let n = self.all.len() as u64;
+        if self.again.is_empty() {
+            return n;
+        }
+        for Pair { value, last } in self.all {
+            if value != last {
+                edits.push(Edit { at: value.start, len: value.len(), with: With::Value(last) });
+            }
+        }
+        for pair in self.again {
+            edits.push(Edit { at: pair.start, len: pair.len(), with: With::Nothing });
+        }
+        n
     }
 }
 

@@ -172,7 +172,7 @@ fn needs_escape(byte: u8) -> bool {
 
 /// How many of eight bytes, from the lowest on, need no escape.
 #[inline(always)]
-fn plain_bytes(bytes: u64) -> usize {
+pub fn plain_bytes(bytes: u64) -> usize {
     const ONES: u64 = u64::from_ne_bytes([1; 8]);
     const HIGH: u64 = u64::from_ne_bytes([0x80; 8]);
     // The highest bit of a byte is set where the byte is zero; those above the first such one may
