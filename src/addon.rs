@@ -263,3 +263,28 @@ pub unsafe fn private_bytes<'a>(env: napi_env, value: napi_value) -> Option<&'a 
     // SAFETY: Node says that `len` bytes are there; the caller keeps JavaScript from running.
     Some(unsafe { std::slice::from_raw_parts(data.cast(), len) })
 }
+
+/// The bytes of a `Uint8Array` that is to be written.
+///
+/// # Safety
+/// The slice must be gone before JavaScript runs again, and nobody else has one of the same memory.
+pub unsafe fn target_bytes<'a>(env: napi_env, value: napi_value) -> Result<&'a mut [u8]> {
+    let (mut kind, mut len, mut data) = (0, 0, null_mut());
+    // SAFETY: Node checks the type; the out-pointers are ours.
+    check(unsafe {
+        sys::napi_get_typedarray_info(
+            env,
+            value,
+            &mut kind,
+            &mut len,
+            &mut data,
+            null_mut(),
+            null_mut(),
+        )
+    })?;
+    if len == 0 || data.is_null() || kind != sys::TypedarrayType::uint8_array {
+        return Ok(&mut []);
+    }
+    // SAFETY: Node says that `len` bytes are there; the caller promises the rest.
+    Ok(unsafe { std::slice::from_raw_parts_mut(data.cast(), len) })
+}

@@ -4,11 +4,10 @@
 // middle of a pack.
 
 const { types } = require('node:util');
-const { markAsUntransferable } = require('node:worker_threads');
 const { LENGTH_F64, SHARED, SLAB, STATUS, STATUS_IN_SLAB, STATUS_OK } = require('../tape');
 const { MsgpackError } = require('../error');
-const { FastBuffer } = require('../fast-buffer');
 const { codeFor } = require('../own-code');
+const { Slab } = require('../slab');
 const { checkRoom } = require('./target');
 
 /** Small results are slices of a slab; its size bounds what one of them keeps alive. */
@@ -17,59 +16,15 @@ const SMALL_RESULT = 2 << 10;
 /** Larger ones share a larger slab, up to the size that is worth an allocation of its own. */
 const LARGE_SLAB = 128 << 10;
 const LARGE_RESULT = 32 << 10;
-/** Results are aligned as an allocation of their own would be. */
-const ALIGN = 8;
-
 /** Walkers for packs within packs; more than this many are not kept. */
 const MAX_SPARE = 16;
-
-/** A piece of memory that several results share, one behind the other. */
-class Slab {
-  constructor(native, which, bytes, reserve) {
-    this.native = native;
-    this.which = which;
-    this.bytes = bytes;
-    /** A slab with less than this left is given up. */
-    this.reserve = reserve;
-    this.memory = null;
-    this.view = new Uint8Array(0);
-    this.at = bytes;
-  }
-
-  renew() {
-    // Not zeroed: all that a result shows of it has been written.
-    this.view = Buffer.allocUnsafeSlow(this.bytes);
-    this.memory = this.view.buffer;
-    // Transferring one result would detach the others.
-    markAsUntransferable(this.memory);
-    this.native.setSlab(this.which, this.memory);
-    this.at = 0;
-  }
-
-  /** Makes sure that a result fits. A slab may have been detached through a result's `buffer`. */
-  prepare() {
-    if (this.at > this.bytes - this.reserve || this.view.length === 0) this.renew();
-  }
-
-  /** Where the next result goes; nowhere if the slab is gone meanwhile. */
-  offset() {
-    return this.view.length === 0 ? this.bytes : this.at;
-  }
-
-  /** The next `length` bytes. */
-  slice(length) {
-    const buffer = new FastBuffer(this.memory, this.at, length);
-    this.at = (this.at + length + ALIGN - 1) & -ALIGN;
-    return buffer;
-  }
-}
 
 function createPacker(binding, careful, features) {
   const { createWalker } = codeFor(features, require, './walk');
   const walker = createWalker(binding, careful, features);
   const { F, T, native } = walker;
-  const small = new Slab(native, 0, SMALL_SLAB, SMALL_RESULT);
-  const large = new Slab(native, 1, LARGE_SLAB, LARGE_RESULT);
+  const small = new Slab(SMALL_SLAB, SMALL_RESULT, (memory) => native.setSlab(0, memory));
+  const large = new Slab(LARGE_SLAB, LARGE_RESULT, (memory) => native.setSlab(1, memory));
   // The next result is expected to be of the last one's size.
   let slab = small;
   let busy = false;
@@ -79,7 +34,7 @@ function createPacker(binding, careful, features) {
     busy = true;
     try {
       slab.prepare();
-      T[SLAB] = slab.which;
+      T[SLAB] = slab === small ? 0 : 1;
       walker.walk(x, options, maxDepth, undefinedMode, slab);
       return result(F[LENGTH_F64]);
     } catch (error) {
@@ -146,7 +101,7 @@ function createPacker(binding, careful, features) {
   function packAll(values, options, maxDepth, undefinedMode) {
     return packing(() => {
       slab.prepare();
-      T[SLAB] = slab.which;
+      T[SLAB] = slab === small ? 0 : 1;
       walker.walkAll(values, options, maxDepth, undefinedMode, slab);
       return result(F[LENGTH_F64]);
     });
@@ -156,7 +111,7 @@ function createPacker(binding, careful, features) {
   function packParts(x, options, maxDepth, undefinedMode) {
     return packing(() => {
       slab.prepare();
-      T[SLAB] = slab.which;
+      T[SLAB] = slab === small ? 0 : 1;
       walker.walk(x, options, maxDepth, undefinedMode, slab);
       const places = T[STATUS] === STATUS_IN_SLAB ? [] : native.splices();
       return places.length === 0 ? [result(F[LENGTH_F64])] : partsAt(places);

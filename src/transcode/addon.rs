@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::ptr::null_mut;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use napi::sys::{self, napi_callback_info, napi_env, napi_value};
 use napi::{Error, Result};
@@ -14,6 +15,7 @@ use super::to_json::{self, ToJson};
 use super::values;
 use crate::addon::{
     add_function, call, check, fetch_utf8, fetch_utf16, integer, private_bytes, strings,
+    target_bytes,
 };
 use crate::pack::text::utf16_to_utf8;
 use crate::pool;
@@ -25,7 +27,7 @@ struct Settings {
     flags: i32,
     max_depth: usize,
     indent: Vec<u8>,
-    kinds: [i32; 256],
+    kinds: Arc<[i32; 256]>,
 }
 
 impl Settings {
@@ -49,7 +51,7 @@ impl Settings {
             fatal_utf8: self.has(OPT_JSON_UTF8_FATAL),
             indent: self.indent.clone(),
             multiple: self.has(OPT_MULTIPLE),
-            kinds: self.kinds,
+            kinds: self.kinds.clone(),
         }
     }
 
@@ -68,16 +70,15 @@ impl Settings {
 struct Transcoder {
     from_json: FromJson,
     text: Text,
-    /// The UTF-8 of a string that is read.
-    utf8: Vec<u8>,
+    utf8: Utf8,
     kinds: Kinds,
 }
 
-struct Kinds([i32; 256]);
+struct Kinds(Arc<[i32; 256]>);
 
 impl Default for Kinds {
     fn default() -> Self {
-        Kinds([KIND_EXT; 256])
+        Kinds(Arc::new([KIND_EXT; 256]))
     }
 }
 
@@ -91,8 +92,8 @@ impl Transcoder {
         if self.text.bytes.capacity() > KEEP_BYTES {
             self.text = Text::default();
         }
-        if self.utf8.capacity() > KEEP_BYTES {
-            self.utf8 = Vec::new();
+        if self.utf8.bytes.capacity() > KEEP_BYTES {
+            self.utf8 = Utf8::default();
         }
     }
 }
@@ -110,6 +111,8 @@ pub(crate) unsafe extern "C" fn create_transcoder(
             check(sys::napi_create_object(env, &mut transcoder))?;
             add_function(env, transcoder, c"fromJson", from_json, shared.clone())?;
             add_function(env, transcoder, c"toJson", to_json, shared.clone())?;
+            add_function(env, transcoder, c"takeMessage", take_message, shared.clone())?;
+            add_function(env, transcoder, c"takeText", take_text, shared.clone())?;
             add_function(env, transcoder, c"fromJsonAsync", from_json_async, shared.clone())?;
             add_function(env, transcoder, c"toJsonAsync", to_json_async, shared.clone())?;
             add_function(env, transcoder, c"openFromJson", open_from_json, shared.clone())?;
@@ -129,18 +132,18 @@ fn borrow<T>(shared: &RefCell<T>) -> Result<std::cell::RefMut<'_, T>> {
 fn settings(
     env: napi_env,
     [flags, max_depth, indent]: [napi_value; 3],
-    kinds: [i32; 256],
+    kinds: &Kinds,
 ) -> Result<Settings> {
-    let mut space = strings(env, indent)?;
     Ok(Settings {
         flags: integer(env, flags)? as i32,
         max_depth: integer(env, max_depth)? as usize,
-        indent: space.pop().unwrap_or_default().into_bytes(),
-        kinds,
+        indent: strings(env, indent)?.pop().unwrap_or_default().into_bytes(),
+        kinds: kinds.0.clone(),
     })
 }
 
-/// `fromJson(text, flags, maxDepth, [])` → a Buffer, or a fault. The text is a string or bytes.
+/// `fromJson(text, flags, maxDepth, [])` → how many bytes the message has, or a fault. The text is a
+/// string or bytes.
 unsafe extern "C" fn from_json(env: napi_env, info: napi_callback_info) -> napi_value {
     fn body(
         shared: &Shared,
@@ -149,57 +152,71 @@ unsafe extern "C" fn from_json(env: napi_env, info: napi_callback_info) -> napi_
     ) -> Result<napi_value> {
         let mut transcoder = borrow(shared)?;
         let Transcoder { from_json, kinds, utf8, .. } = &mut *transcoder;
-        let options = settings(env, [flags, max_depth, indent], kinds.0)?.of_from_json();
+        let options = settings(env, [flags, max_depth, indent], kinds)?.of_from_json();
         // SAFETY: no JavaScript runs while the text is read.
         let text = match unsafe { private_bytes(env, input) } {
             Some(text) => text,
-            None => string_bytes(env, input, utf8)?,
+            None => utf8.of(env, input)?,
         };
         from_json.clear();
-        if let Err(fault) = from_json.read(text, options) {
-            from_json.clear();
-            return json_fault(env, &fault);
+        match from_json.read(text, options) {
+            Ok(()) => number(env, from_json.len() as f64),
+            Err(fault) => {
+                from_json.clear();
+                json_fault(env, &fault)
+            }
         }
-        let result = message(env, from_json);
-        from_json.clear();
-        transcoder.trim();
-        result
     }
     // SAFETY: made by `create_transcoder` with this state.
     unsafe { call(env, info, body) }
 }
 
+/// The text of a string that is read, kept so that its memory is used again.
+#[derive(Default)]
+struct Utf8 {
+    bytes: Vec<u8>,
+    /// The units at the start.
+    first: Vec<u16>,
+}
+
 /// So many units at the start of a string say whether it is likely to be ASCII.
 const SAMPLE_UNITS: usize = 1024;
 
-/// The UTF-8 of a string; nothing for what is none.
-fn string_bytes(env: napi_env, string: napi_value, to: &mut Vec<u8>) -> Result<&[u8]> {
-    let (mut units, mut copied) = (0, 0);
-    let mut sample = [0; SAMPLE_UNITS + 1];
-    // SAFETY: without a buffer Node only counts; then it writes what there is room for.
-    unsafe {
-        let get = sys::napi_get_value_string_utf16;
-        if get(env, string, null_mut(), 0, &mut units) != sys::Status::napi_ok {
-            return Ok(&[]);
+impl Utf8 {
+    /// The UTF-8 of a string; nothing for what is none.
+    fn of(&mut self, env: napi_env, string: napi_value) -> Result<&[u8]> {
+        self.first.resize(SAMPLE_UNITS + 1, 0);
+        let (mut units, mut copied) = (0, 0);
+        // SAFETY: without a buffer Node only counts; then it writes what there is room for.
+        unsafe {
+            let get = sys::napi_get_value_string_utf16;
+            if get(env, string, null_mut(), 0, &mut units) != sys::Status::napi_ok {
+                return Ok(&[]);
+            }
+            let room = self.first.len();
+            check(get(env, string, self.first.as_mut_ptr(), room, &mut copied))?;
         }
-        check(get(env, string, sample.as_mut_ptr(), sample.len(), &mut copied))?;
+        let room = 3 * units + 1;
+        if self.bytes.len() < room {
+            // Not `resize`, which would write all of the zeros.
+            self.bytes = vec![0; room];
+        }
+        let first = &self.first[..copied];
+        let to = &mut self.bytes;
+        let len = if copied == units {
+            utf16_to_utf8(first, to)
+        } else if first.iter().all(|&unit| unit < 0x80) {
+            fetch_utf8(env, string, to)?
+        } else {
+            let mut utf16 = vec![0; units + 1];
+            fetch_utf16(env, string, units, &mut utf16)?;
+            utf16_to_utf8(&utf16[..units], to)
+        };
+        Ok(&self.bytes[..len])
     }
-    let room = 3 * units + 1;
-    if to.len() < room {
-        // Not `resize`, which would write all of the zeros.
-        *to = vec![0; room];
-    }
-    let len = if sample[..copied].iter().all(|&unit| unit < 0x80) {
-        fetch_utf8(env, string, to)?
-    } else {
-        let mut utf16 = vec![0; units + 1];
-        fetch_utf16(env, string, units, &mut utf16)?;
-        utf16_to_utf8(&utf16[..units], to)
-    };
-    Ok(&to[..len])
 }
 
-/// `toJson(bytes, flags, maxDepth, [indent])` → a Buffer, or a fault.
+/// `toJson(bytes, flags, maxDepth, [indent])` → how many bytes the text has, or a fault.
 unsafe extern "C" fn to_json(env: napi_env, info: napi_callback_info) -> napi_value {
     fn body(
         shared: &Shared,
@@ -208,16 +225,49 @@ unsafe extern "C" fn to_json(env: napi_env, info: napi_callback_info) -> napi_va
     ) -> Result<napi_value> {
         let mut transcoder = borrow(shared)?;
         let Transcoder { text, kinds, .. } = &mut *transcoder;
-        let options = settings(env, [flags, max_depth, indent], kinds.0)?.of_to_json();
+        let options = settings(env, [flags, max_depth, indent], kinds)?.of_to_json();
         // SAFETY: no JavaScript runs while the message is read.
         let input = unsafe { private_bytes(env, input) }.unwrap_or_default();
         text.bytes.clear();
-        let result = match ToJson::new(options).feed(input, true, text) {
-            Ok(_) => buffer(env, &text.bytes),
+        match ToJson::new(options).feed(input, true, text) {
+            Ok(_) => number(env, text.bytes.len() as f64),
             Err(fault) => fault_value(env, fault),
-        };
+        }
+    }
+    // SAFETY: made by `create_transcoder` with this state.
+    unsafe { call(env, info, body) }
+}
+
+/// `takeMessage(to)`: copies what `fromJson` made to memory of its length.
+unsafe extern "C" fn take_message(env: napi_env, info: napi_callback_info) -> napi_value {
+    fn body(shared: &Shared, env: napi_env, [to]: [napi_value; 1]) -> Result<napi_value> {
+        let mut transcoder = borrow(shared)?;
+        let from_json = &mut transcoder.from_json;
+        // SAFETY: no JavaScript runs while the memory is written.
+        let to = unsafe { target_bytes(env, to)? };
+        if to.len() == from_json.len() {
+            from_json.copy_to(to);
+        }
+        transcoder.from_json.clear();
         transcoder.trim();
-        result
+        Ok(null_mut())
+    }
+    // SAFETY: made by `create_transcoder` with this state.
+    unsafe { call(env, info, body) }
+}
+
+/// `takeText(to)`: copies what `toJson` made to memory of its length.
+unsafe extern "C" fn take_text(env: napi_env, info: napi_callback_info) -> napi_value {
+    fn body(shared: &Shared, env: napi_env, [to]: [napi_value; 1]) -> Result<napi_value> {
+        let mut transcoder = borrow(shared)?;
+        let text = &transcoder.text.bytes;
+        // SAFETY: no JavaScript runs while the memory is written.
+        let to = unsafe { target_bytes(env, to)? };
+        if to.len() == text.len() {
+            to.copy_from_slice(text);
+        }
+        transcoder.trim();
+        Ok(null_mut())
     }
     // SAFETY: made by `create_transcoder` with this state.
     unsafe { call(env, info, body) }
@@ -255,15 +305,15 @@ unsafe extern "C" fn from_json_async(env: napi_env, info: napi_callback_info) ->
         [input, flags, max_depth, indent]: [napi_value; 4],
     ) -> Result<napi_value> {
         let options =
-            settings(env, [flags, max_depth, indent], borrow(shared)?.kinds.0)?.of_from_json();
-        let mut utf8 = Vec::new();
+            settings(env, [flags, max_depth, indent], &borrow(shared)?.kinds)?.of_from_json();
         // SAFETY: no JavaScript runs while the bytes are copied.
         let text = match unsafe { private_bytes(env, input) } {
             Some(text) => text.to_vec(),
             None => {
-                let len = string_bytes(env, input, &mut utf8)?.len();
-                utf8.truncate(len);
-                utf8
+                let mut utf8 = Utf8::default();
+                let len = utf8.of(env, input)?.len();
+                utf8.bytes.truncate(len);
+                utf8.bytes
             }
         };
         pool::start(env, FromJsonJob { text, options, message: Ok(Vec::new()) })
@@ -300,7 +350,7 @@ unsafe extern "C" fn to_json_async(env: napi_env, info: napi_callback_info) -> n
         [input, flags, max_depth, indent]: [napi_value; 4],
     ) -> Result<napi_value> {
         let options =
-            settings(env, [flags, max_depth, indent], borrow(shared)?.kinds.0)?.of_to_json();
+            settings(env, [flags, max_depth, indent], &borrow(shared)?.kinds)?.of_to_json();
         // SAFETY: no JavaScript runs while the bytes are copied.
         let input = unsafe { private_bytes(env, input) }.unwrap_or_default().to_vec();
         let to_json = ToJson::new(options);
@@ -318,7 +368,8 @@ unsafe extern "C" fn set_ext_kind(env: napi_env, info: napi_callback_info) -> na
         [ext_type, kind]: [napi_value; 2],
     ) -> Result<napi_value> {
         let (ext_type, kind) = (integer(env, ext_type)?, integer(env, kind)?);
-        borrow(shared)?.kinds.0[usize::from(ext_type as u8)] = kind as i32;
+        let mut transcoder = borrow(shared)?;
+        Arc::make_mut(&mut transcoder.kinds.0)[usize::from(ext_type as u8)] = kind as i32;
         Ok(null_mut())
     }
     // SAFETY: made by `create_transcoder` with this state.
@@ -350,7 +401,7 @@ unsafe extern "C" fn open_to_json(env: napi_env, info: napi_callback_info) -> na
         env: napi_env,
         [flags, max_depth, indent, path]: [napi_value; 4],
     ) -> Result<napi_value> {
-        let kinds = borrow(shared)?.kinds.0;
+        let kinds = &borrow(shared)?.kinds;
         let to_json = ToJson::new(settings(env, [flags, max_depth, indent], kinds)?.of_to_json());
         let path = strings(env, path)?;
         let to_text = if path.is_empty() {
@@ -425,7 +476,7 @@ unsafe extern "C" fn open_from_json(env: napi_env, info: napi_callback_info) -> 
         env: napi_env,
         [flags, max_depth, indent]: [napi_value; 3],
     ) -> Result<napi_value> {
-        let kinds = borrow(shared)?.kinds.0;
+        let kinds = &borrow(shared)?.kinds;
         let options = settings(env, [flags, max_depth, indent], kinds)?.of_from_json();
         let state = FromJsonStream {
             stream: Stream::default(),

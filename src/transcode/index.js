@@ -10,12 +10,18 @@ const {
   FAULT_KEY,
   FAULT_TOO_LARGE,
 } = require('../tape');
+const { Slab } = require('../slab');
 const { fault, toUint8Array } = require('../unpack');
 const { readFromJsonOptions, readToJsonOptions } = require('./options');
+
+/** Small results are slices of a slab; its size bounds what one of them keeps alive. */
+const SLAB = 16 << 10;
+const SMALL_RESULT = 2 << 10;
 
 /** `kinds` says what the ext types mean to the parser, as features do. */
 function createTranscode(binding, features) {
   let native = null;
+  const slab = new Slab(SLAB, SMALL_RESULT);
 
   function transcoder() {
     if (native === null) {
@@ -33,13 +39,37 @@ function createTranscode(binding, features) {
 
   function jsonToMsgpack(json, options) {
     const { flags, maxDepth, space } = readFromJsonOptions(options);
-    return bytesOr(jsonFault, transcoder().fromJson(jsonText(json), flags, maxDepth, space));
+    const length = transcoder().fromJson(jsonText(json), flags, maxDepth, space);
+    if (typeof length !== 'number') throw jsonFault(length);
+    const message = memory(length);
+    native.takeMessage(message);
+    return message;
   }
 
   function msgpackToJson(bytes, options) {
     const { flags, maxDepth, space } = readToJsonOptions(options);
-    const input = toUint8Array(bytes);
-    return bytesOr(messageFault, transcoder().toJson(input, flags, maxDepth, space));
+    const length = transcoder().toJson(toUint8Array(bytes), flags, maxDepth, space);
+    if (typeof length !== 'number') throw messageFault(length);
+    const text = memory(length);
+    native.takeText(text);
+    return text;
+  }
+
+  /** Memory for a result. */
+  function memory(length) {
+    if (length <= SMALL_RESULT) {
+      slab.prepare();
+      return slab.slice(length);
+    }
+    try {
+      return Buffer.allocUnsafeSlow(length);
+    } catch (cause) {
+      const error = named('TOO_LARGE', `A result of ${length} bytes`, { cause });
+      // What waits there is let go of.
+      native.takeMessage(new Uint8Array(0));
+      native.takeText(new Uint8Array(0));
+      throw error;
+    }
   }
 
   /** Transcodes messages that come in pieces; `path` names a value within each of them. */

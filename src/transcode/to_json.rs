@@ -1,6 +1,8 @@
 //! MessagePack → JSON text. One loop over the tokens with a stack of its own; it can stop behind
 //! any of them, so that a message may come in pieces.
 
+use std::sync::Arc;
+
 use super::json_text::{Binary, Text};
 use crate::tape::*;
 use crate::token::{Token, timestamp, token, truncated};
@@ -18,7 +20,7 @@ pub struct Options {
     /// Any number of messages, each on a line of its own.
     pub multiple: bool,
     /// By ext type: what it means, one of the `KIND_…` values.
-    pub kinds: [i32; 256],
+    pub kinds: Arc<[i32; 256]>,
 }
 
 #[derive(Clone, Copy)]
