@@ -3,7 +3,7 @@
 // A codec with settings of its own: its packers and unpackers, and what is done with them.
 
 const { types } = require('node:util');
-const binding = require('../binding.js');
+const binding = require('./addon');
 const { MODE_ALL, MODE_FROM, MODE_ONE, OPT_KEEP } = require('./tape');
 const { codeFor } = require('./own-code');
 const { Extensions } = require('./extensions');
