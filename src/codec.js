@@ -38,7 +38,7 @@ function createCodec(settings, defaults = new Extensions(), sharesCode = false) 
         sequential: false,
         shouldShare: () => false,
       };
-      const { createPackers } = codeFor(features, require, './pack');
+      const { createPackers } = codeFor(features, require, './pack', () => require('./pack'));
       packers = createPackers(binding, features, { ...features, records: nested });
     }
     return packers;
@@ -46,7 +46,7 @@ function createCodec(settings, defaults = new Extensions(), sharesCode = false) 
 
   function unpackersOf() {
     if (unpackers === null) {
-      const { createUnpackers } = codeFor(features, require, './unpack');
+      const { createUnpackers } = codeFor(features, require, './unpack', () => require('./unpack'));
       unpackers = createUnpackers(binding, features);
     }
     return unpackers;

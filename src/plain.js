@@ -12,8 +12,8 @@ const { ownCopy } = require('./own-code');
 const { checkTarget } = require('./pack/target');
 
 function createPlain(binding) {
-  const { createPackers } = ownCopy(require, './pack');
-  const { createUnpackers } = ownCopy(require, './unpack');
+  const { createPackers } = ownCopy(require, './pack', () => require('./pack'));
+  const { createUnpackers } = ownCopy(require, './unpack', () => require('./unpack'));
   const extensions = new Extensions();
   const features = plainFeatures(extensions);
   const packers = createPackers(binding, features);

@@ -65,7 +65,7 @@ class Slab {
 }
 
 function createPacker(binding, careful, features) {
-  const { createWalker } = codeFor(features, require, './walk');
+  const { createWalker } = codeFor(features, require, './walk', () => require('./walk'));
   const walker = createWalker(binding, careful, features);
   const { F, T, native } = walker;
   const small = new Slab(native, 0, SMALL_SLAB, SMALL_RESULT);
