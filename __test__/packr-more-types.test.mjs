@@ -754,6 +754,8 @@ test('a typed array of an odd length, of an unknown code, or of no code', () => 
     throwsCode(() => make().unpack(wire), code, { offset: 1 });
   }
   throwsCode(() => make().unpack(bytes('91 c70074')), code, { offset: 1 });
+  // In memory that ends with it: a place behind the end cannot even be looked at.
+  throwsCode(() => make().unpack(Uint8Array.of(0x91, 0xc7, 0, 0x74)), code, { offset: 1 });
   stillWorks();
 });
 
