@@ -260,7 +260,9 @@ test('RegExp', () => {
     [/(?:)/, 'd4780092a4283f3a29a0'],
     // biome-ignore lint/complexity/useRegexLiterals: an empty source
     [new RegExp(''), 'd4780092a4283f3a29a0'],
-    [/é漢/u, 'd4780092a5c3a9e6bca2a175'],
+    // Bun writes a literal like this with escapes, which are its source then.
+    // biome-ignore lint/complexity/useRegexLiterals: see above
+    [new RegExp('é漢', 'u'), 'd4780092a5c3a9e6bca2a175'],
     [/x/dgimsuy, 'd4780092a178a76467696d737579'],
     [/\n\t[/]/, `d4780092 ${text('\\n\\t[/]')} a0`],
   ]) {
