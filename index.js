@@ -1,7 +1,6 @@
 'use strict';
 
-const binding = require('./binding.js');
-const { version } = require('./package.json');
+const binding = require('./src/addon');
 const { MsgpackError } = require('./src/error');
 const { Ext } = require('./src/ext');
 const { Timestamp } = require('./src/timestamp');
@@ -9,13 +8,6 @@ const { createPackr } = require('./src/packr');
 const { createPlain } = require('./src/plain');
 const { createPool } = require('./src/pool');
 const { createStreams } = require('./src/stream');
-
-if (binding.version() !== version) {
-  throw new Error(
-    `msgpack-rs ${version} found a native addon of version ${binding.version()}. ` +
-      'Reinstall the package; in a checkout, run `npm run build`.',
-  );
-}
 
 const plain = createPlain(binding);
 const { addExtension, pack, packInto, unpack, unpackFrom, unpackMultiple } = plain;

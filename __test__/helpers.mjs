@@ -144,6 +144,7 @@ export function runsOf(usual) {
 
 /** Runs a full garbage collection. */
 export function collect() {
+  if (globalThis.Bun !== undefined) return globalThis.Bun.gc(true);
   v8.setFlagsFromString('--expose-gc');
   const gc = globalThis.gc ?? vm.runInNewContext('gc');
   gc();

@@ -260,7 +260,9 @@ test('RegExp', () => {
     [/(?:)/, 'd4780092a4283f3a29a0'],
     // biome-ignore lint/complexity/useRegexLiterals: an empty source
     [new RegExp(''), 'd4780092a4283f3a29a0'],
-    [/é漢/u, 'd4780092a5c3a9e6bca2a175'],
+    // Bun writes a literal like this with escapes, which are its source then.
+    // biome-ignore lint/complexity/useRegexLiterals: see above
+    [new RegExp('é漢', 'u'), 'd4780092a5c3a9e6bca2a175'],
     [/x/dgimsuy, 'd4780092a178a76467696d737579'],
     [/\n\t[/]/, `d4780092 ${text('\\n\\t[/]')} a0`],
   ]) {
@@ -754,6 +756,8 @@ test('a typed array of an odd length, of an unknown code, or of no code', () => 
     throwsCode(() => make().unpack(wire), code, { offset: 1 });
   }
   throwsCode(() => make().unpack(bytes('91 c70074')), code, { offset: 1 });
+  // In memory that ends with it: a place behind the end cannot even be looked at.
+  throwsCode(() => make().unpack(Uint8Array.of(0x91, 0xc7, 0, 0x74)), code, { offset: 1 });
   stillWorks();
 });
 

@@ -5,6 +5,9 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, statSync, utimesSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import platform from '../src/platform.js';
+
+export const { tuple } = platform;
 
 export const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 
@@ -25,14 +28,7 @@ function rustSources(dir) {
 
 /** The name of the binary that the generated loader looks for on this machine. */
 export function binaryName() {
-  const { platform, arch } = process;
-  let abi = '';
-  if (platform === 'win32') abi = '-msvc';
-  if (platform === 'linux') {
-    abi = process.report.getReport().header.glibcVersionRuntime ? '-gnu' : '-musl';
-    if (arch === 'arm') abi += 'eabihf';
-  }
-  return `msgpack-rs.${platform}-${arch}${abi}.node`;
+  return `msgpack-rs.${tuple()}.node`;
 }
 
 /** Why the binary has to be built, or `null` when it is fresh. */

@@ -3,7 +3,7 @@
 // A codec with settings of its own: its packers and unpackers, and what is done with them.
 
 const { types } = require('node:util');
-const binding = require('../binding.js');
+const binding = require('./addon');
 const { MODE_ALL, MODE_FROM, MODE_ONE, OPT_KEEP } = require('./tape');
 const { codeFor } = require('./own-code');
 const { Extensions } = require('./extensions');
@@ -38,7 +38,7 @@ function createCodec(settings, defaults = new Extensions(), sharesCode = false) 
         sequential: false,
         shouldShare: () => false,
       };
-      const { createPackers } = codeFor(features, require, './pack');
+      const { createPackers } = codeFor(features, require, './pack', () => require('./pack'));
       packers = createPackers(binding, features, { ...features, records: nested });
     }
     return packers;
@@ -46,7 +46,7 @@ function createCodec(settings, defaults = new Extensions(), sharesCode = false) 
 
   function unpackersOf() {
     if (unpackers === null) {
-      const { createUnpackers } = codeFor(features, require, './unpack');
+      const { createUnpackers } = codeFor(features, require, './unpack', () => require('./unpack'));
       unpackers = createUnpackers(binding, features);
     }
     return unpackers;

@@ -11,17 +11,17 @@ const MAX_COPIES = 32;
 const given = new Map();
 
 /**
- * Loads module `id` as a copy, by the `require` of the module that asks. Who comes first has the
- * original.
+ * Module `id` as a copy, by the `require` of the module that asks. Who comes first has the original,
+ * which is what `original` returns: a `require` that is written out, so that bundlers see it, too.
  */
-function ownCopy(load, id) {
+function ownCopy(load, id, original) {
   let copies = given.get(id);
   if (copies === undefined) {
-    copies = { count: 0, latest: load(id) };
+    copies = { count: 0, latest: original() };
     given.set(id, copies);
   }
   if (++copies.count > 1 && copies.count <= MAX_COPIES) {
-    copies.latest = copyOf(load, id) ?? copies.latest;
+    copies.latest = copyOf(load, id, original()) ?? copies.latest;
   }
   return copies.latest;
 }
@@ -30,30 +30,32 @@ function ownCopy(load, id) {
 const common = new Map();
 
 /** The code for a codec that is one of many, none of which lives long enough for code of its own. */
-function commonCopy(load, id) {
+function commonCopy(load, id, original) {
   let copy = common.get(id);
   if (copy === undefined) {
-    copy = copyOf(load, id) ?? load(id);
+    copy = copyOf(load, id, original()) ?? original();
     common.set(id, copy);
   }
   return copy;
 }
 
 /** Code of its own for a codec, or the common one. */
-function codeFor(features, load, id) {
-  return features.sharesCode ? commonCopy(load, id) : ownCopy(load, id);
+function codeFor(features, load, id, original) {
+  return features.sharesCode ? commonCopy(load, id, original) : ownCopy(load, id, original);
 }
 
 /** Bundlers have no modules to load again: then all codecs share one. */
-function copyOf(load, id) {
+function copyOf(load, id, original) {
   try {
     const name = load.resolve(id);
-    const original = load.cache[name];
+    const module = load.cache[name];
+    // In a bundle, a file of that name is somebody else's.
+    if (module?.exports !== original) return null;
     delete load.cache[name];
     try {
       return load(id);
     } finally {
-      load.cache[name] = original;
+      load.cache[name] = module;
     }
   } catch {
     return null;

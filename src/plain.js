@@ -13,8 +13,8 @@ const { checkTarget } = require('./pack/target');
 const { createTranscode } = require('./transcode');
 
 function createPlain(binding) {
-  const { createPackers } = ownCopy(require, './pack');
-  const { createUnpackers } = ownCopy(require, './unpack');
+  const { createPackers } = ownCopy(require, './pack', () => require('./pack'));
+  const { createUnpackers } = ownCopy(require, './unpack', () => require('./unpack'));
   const extensions = new Extensions();
   const features = plainFeatures(extensions);
   const packers = createPackers(binding, features);

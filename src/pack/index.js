@@ -20,7 +20,7 @@ const LARGE_RESULT = 32 << 10;
 const MAX_SPARE = 16;
 
 function createPacker(binding, careful, features) {
-  const { createWalker } = codeFor(features, require, './walk');
+  const { createWalker } = codeFor(features, require, './walk', () => require('./walk'));
   const walker = createWalker(binding, careful, features);
   const { F, T, native } = walker;
   const small = new Slab(SMALL_SLAB, SMALL_RESULT, (memory) => native.setSlab(0, memory));

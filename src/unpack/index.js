@@ -85,7 +85,7 @@ function createUnpackers(binding, features) {
 }
 
 function createOne(binding, features) {
-  const { createBuilder } = codeFor(features, require, './build');
+  const { createBuilder } = codeFor(features, require, './build', () => require('./build'));
   const builder = createBuilder(binding, features);
   const { missingStructures = null, prepareUnpacker = null } = features;
 

@@ -722,12 +722,14 @@ impl Parser {
                 run.ext_bytes(at, ext_type as i8, len).map(Some)
             }
             KIND_BIGINT | KIND_TYPED => {
-                let skip = usize::from(kind == KIND_TYPED);
+                let is_typed = kind == KIND_TYPED;
+                // An ext without a byte has no code to pass over, and may end with the input.
+                let skip = usize::from(is_typed && len > 0);
                 run.need(8)?;
                 let block = (run.top + 1) & !1;
                 run.set_bits(block, (data + skip) as u64);
-                run.set(block + 2, if skip == 0 { RARE_BIGINT } else { RARE_TYPED });
-                run.set(block + 3, len.saturating_sub(skip) as i32);
+                run.set(block + 2, if is_typed { RARE_TYPED } else { RARE_BIGINT });
+                run.set(block + 3, (len - skip) as i32);
                 run.set(block + 4, payload.first().map_or(-1, |&code| i32::from(code)));
                 run.set_bits(block + 5, at as u64);
                 run.top = block + 7;
