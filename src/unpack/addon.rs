@@ -165,6 +165,8 @@ unsafe extern "C" fn parse(env: napi_env, info: napi_callback_info) -> napi_valu
 unsafe extern "C" fn open_scan(env: napi_env, info: napi_callback_info) -> napi_value {
     fn body(shared: &Shared, env: napi_env, []: [napi_value; 0]) -> Result<napi_value> {
         let mut unpacker = borrow(shared)?;
+        // A message begins: those before it have defined nothing for it.
+        unpacker.parser.structures.end_message();
         let scanners = &mut unpacker.scanners;
         let number = scanners.iter().position(Option::is_none).unwrap_or_else(|| {
             scanners.push(None);
