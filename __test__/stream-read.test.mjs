@@ -21,6 +21,7 @@ import {
 } from '../index.js';
 import {
   bytes,
+  collect,
   generator,
   nestArrays,
   runsOf,
@@ -569,6 +570,30 @@ test('a large message over many chunks: each is looked at once', async () => {
     assert.deepStrictEqual(all.values, [value]);
   }
   gives(await throughStream(inPieces(message, 10_000)), [value]);
+});
+
+test('a message that comes byte by byte took a hundred bytes of memory for each', () => {
+  const message = pack('x'.repeat(600_000));
+  const taken = () => {
+    collect();
+    const { arrayBuffers, heapUsed } = process.memoryUsage();
+    return heapUsed + arrayBuffers;
+  };
+  for (const long of [1, 40, 2000]) {
+    let grown;
+    function* chunks() {
+      const before = taken();
+      for (let at = 0; at < message.length; ) {
+        // Large ones among them.
+        const size = at % 3000 === 0 ? long : 1;
+        if (grown === undefined && at + 4000 > message.length) grown = taken() - before;
+        yield message.subarray(at, at + size);
+        at += size;
+      }
+    }
+    gives(settled(unpackIter(chunks())), ['x'.repeat(600_000)]);
+    assert.ok(grown < 8 * message.length, `${(grown / message.length).toFixed(1)} bytes a byte`);
+  }
 });
 
 test('time is linear in the bytes', () => {
