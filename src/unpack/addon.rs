@@ -13,6 +13,7 @@ use crate::addon::{
     add_function, array_buffer, array_length, call, check, element, integer, private_bytes,
     string_array, strings,
 };
+use crate::memory;
 use crate::stream::scan::{Meaning, Scan, Scanner};
 use crate::tape::{self, *};
 
@@ -134,7 +135,11 @@ unsafe extern "C" fn parse(env: napi_env, info: napi_callback_info) -> napi_valu
         };
         unpacker.texts.clear();
         let mut sink = JsTexts { env, texts: &mut unpacker.texts };
-        let outcome = unpacker.parser.parse(input, start, left, words, options, &mut sink);
+        let outcome = memory::attempt(
+            &mut unpacker.parser,
+            |parser| parser.parse(input, start, left, words, options, &mut sink),
+            Parser::take_back,
+        );
         words[GENERATION as usize] = unpacker.parser.trie.generation;
         match outcome {
             Ok(end) => {
