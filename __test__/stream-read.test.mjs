@@ -21,6 +21,7 @@ import {
 } from '../index.js';
 import {
   bytes,
+  collect,
   generator,
   nestArrays,
   runsOf,
@@ -464,6 +465,14 @@ test('definitions in other forms than ours, cut at every byte', () => {
     ['d5726001 dc0001d90161 05 600106', { useRecords: true }, [{ a: 5 }, { a: 6 }]],
     // One-byte ids that are there already next to one of two bytes.
     ['d47268 91a161 05 92 d5726602 91a162 05 6806 07', { useRecords: true }, undefined],
+    // A name that is a number, and would be an id in another place.
+    ['d47240 91 5d 05 4006', { useRecords: true }, [{ 93: 5 }, { 93: 6 }]],
+    // A definition in the place of a shared structure holds for its own message.
+    [
+      'd47240 92a161a162 0102 4005 c0 4006 07',
+      { structures: [['x']] },
+      [{ a: 1, b: 2 }, { x: 5 }, null, { x: 6 }, 7],
+    ],
     // The array of names is an object that comes again.
     [
       '92 d47240 d66900000001 91a161 05 d47241 d67000000001 06 07',
@@ -561,6 +570,30 @@ test('a large message over many chunks: each is looked at once', async () => {
     assert.deepStrictEqual(all.values, [value]);
   }
   gives(await throughStream(inPieces(message, 10_000)), [value]);
+});
+
+test('a message that comes byte by byte took a hundred bytes of memory for each', () => {
+  const message = pack('x'.repeat(600_000));
+  const taken = () => {
+    collect();
+    const { arrayBuffers, heapUsed } = process.memoryUsage();
+    return heapUsed + arrayBuffers;
+  };
+  for (const long of [1, 40, 2000]) {
+    let grown;
+    function* chunks() {
+      const before = taken();
+      for (let at = 0; at < message.length; ) {
+        // Large ones among them.
+        const size = at % 3000 === 0 ? long : 1;
+        if (grown === undefined && at + 4000 > message.length) grown = taken() - before;
+        yield message.subarray(at, at + size);
+        at += size;
+      }
+    }
+    gives(settled(unpackIter(chunks())), ['x'.repeat(600_000)]);
+    assert.ok(grown < 8 * message.length, `${(grown / message.length).toFixed(1)} bytes a byte`);
+  }
 });
 
 test('time is linear in the bytes', () => {

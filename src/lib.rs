@@ -2,6 +2,7 @@
 //! side; `tape` is what they agree on. Only the modules called `addon` know Node-API.
 
 mod addon;
+mod memory;
 pub mod pack;
 pub mod pool;
 pub mod stream;

@@ -15,6 +15,7 @@ use crate::addon::{
     add_function, array_buffer, array_length, bytes, call, check, element, fetch_utf8, fetch_utf16,
     integer, string_array, strings,
 };
+use crate::memory;
 use crate::tape::*;
 
 /// A rope of fewer units is fetched as UTF-16 at once: that does not make V8 flatten it first, and
@@ -118,9 +119,16 @@ unsafe extern "C" fn encode(env: napi_env, info: napi_callback_info) -> napi_val
         let end = (header[END as usize] - HEADER_WORDS) as usize;
         let words = words.get(..end).ok_or_else(|| Error::from_reason("the tape's end"))?;
         let units = header[ROPE_UNITS as usize] as usize;
-        let mut text = packer.scratch.fetch_rope(env, rope, units)?;
-        let mut js = JsRefs { env, refs };
-        let result = packer.encoder.run(words, &packer.shapes, &mut text, &mut js);
+        let scratch = &mut packer.scratch;
+        let result = memory::attempt(
+            &mut packer.encoder,
+            |encoder| {
+                let text = scratch.fetch_rope(env, rope, units);
+                let mut text = text.map_err(|_| Fault::at(FAULT_INTERNAL, 0))?;
+                encoder.run(words, &packer.shapes, &mut text, &mut JsRefs { env, refs })
+            },
+            Encoder::reset,
+        );
         packer.scratch.trim();
         let done = result.is_ok() && packer.encoder.done();
         let in_slab = done && packer.encoder.out.in_slab();
@@ -183,7 +191,7 @@ impl Scratch {
 /// Makes room without clearing it on every call.
 fn grow<T: Clone + Default>(scratch: &mut Vec<T>, room: usize) {
     if scratch.len() < room {
-        scratch.resize(room.next_power_of_two(), T::default());
+        memory::resize(scratch, room.next_power_of_two());
     }
 }
 
@@ -220,7 +228,8 @@ impl JsRefs {
             }
             out.pos = start;
         }
-        let mut utf16 = vec![0; units + 1];
+        let mut utf16 = Vec::new();
+        memory::resize(&mut utf16, units + 1);
         fetch_utf16(self.env, string, units, &mut utf16)?;
         // SAFETY: the same room; the text is written behind the longest header, then moved up.
         unsafe {

@@ -2,6 +2,8 @@
 //! the message turns out not to fit. What is written stays in one piece; only large binaries are
 //! left out and noted as splices, so that they are copied once, into the result itself.
 
+use crate::memory;
+
 /// A heap buffer above this is given back after the message that needed it.
 const KEEP_BYTES: usize = 1 << 20;
 
@@ -103,7 +105,7 @@ impl Out {
     pub fn leave_slab(&mut self, n: usize) {
         if self.in_slab {
             self.heap.clear();
-            self.heap.reserve(self.pos + n);
+            memory::reserve(&mut self.heap, self.pos + n);
             let slab = self.ptr;
             self.use_heap();
             // SAFETY: the heap has room for `pos + n`, and the slab is other memory.
@@ -119,7 +121,7 @@ impl Out {
         } else {
             // SAFETY: `pos` bytes of the heap buffer are initialised; `reserve` moves just those.
             unsafe { self.heap.set_len(self.pos) };
-            self.heap.reserve(n.max(self.pos / 2));
+            memory::reserve(&mut self.heap, n.max(self.pos / 2));
             self.use_heap();
         }
     }

@@ -188,9 +188,8 @@ function createWalker(binding, careful, features) {
   }
 
   function tooLargeError(path) {
-    return new MsgpackError('ERR_MSGPACK_TOO_LARGE', `Too large for MessagePack at ${path}`, {
-      path,
-    });
+    const message = `Too large for MessagePack, or for the memory there is, at ${path}`;
+    return new MsgpackError('ERR_MSGPACK_TOO_LARGE', message, { path });
   }
 
   /** Where the walk stands: Rust encodes what there is and says where it would go on. */

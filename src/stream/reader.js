@@ -9,6 +9,7 @@ const { FAULT_KEY, FAULT_RECORD, FAULT_TRUNCATED, MODE_FROM } = require('../tape
 const { STATUS_MORE, STATUS_OK } = require('../tape');
 const { MsgpackError } = require('../error');
 const { fault, toUint8Array } = require('../unpack');
+const { Pieces } = require('./pieces');
 
 /** A larger chunk is taken in such pieces, so that not all of its values exist at once. */
 const PIECE_BYTES = 1 << 20;
@@ -25,11 +26,8 @@ class Reader {
     /** What unpacks, one that is not in the middle of a message. */
     this.one = source.unpackers.free();
     this.maxMessageSize = maxMessageSize;
-    /** Whether chunks stay as they are after the source has brought the next one. */
-    this.keepsChunks = keepsChunks;
     /** The message that is not complete, and its scanner. */
-    this.parts = [];
-    this.size = 0;
+    this.pieces = new Pieces(keepsChunks);
     this.scanner = -1;
     /** Bytes of the stream before the message or the chunk at hand. */
     this.base = 0;
@@ -77,9 +75,8 @@ class Reader {
   goOn(piece, values) {
     if (!this.find(piece, 0)) return -1;
     const end = this.end();
-    this.parts.push(piece.subarray(0, end));
     // Memory of our own, so that nothing of it need be copied.
-    const message = Buffer.concat(this.parts);
+    const message = this.pieces.concat(piece.subarray(0, end));
     const { unpackers, flags, maxDepth } = this.source;
     this.close();
     try {
@@ -184,9 +181,7 @@ class Reader {
     if (status === FAULT_RECORD && unpackers.loadStructures()) status = this.scanAgain(piece, from);
     if (status === STATUS_OK) return true;
     if (status !== STATUS_MORE) throw fault(status, this.base + main.faultOffset());
-    const rest = piece.subarray(from);
-    this.parts.push(this.keepsChunks ? rest : Buffer.from(rest));
-    this.size += rest.length;
+    this.pieces.add(piece.subarray(from));
     return false;
   }
 
@@ -210,8 +205,8 @@ class Reader {
     this.one = one;
     this.open();
     let status = STATUS_MORE;
-    for (const part of this.parts) {
-      status = one.scan(part, this.scanner, this.source.flags, 0, this.maxMessageSize);
+    for (const piece of this.pieces.list) {
+      status = one.scan(piece, this.scanner, this.source.flags, 0, this.maxMessageSize);
       if (status !== STATUS_MORE) break;
     }
     return status;
@@ -225,14 +220,13 @@ class Reader {
   close() {
     if (this.scanner !== -1) this.one.native.closeScan(this.scanner);
     this.scanner = -1;
-    this.parts = [];
-    this.size = 0;
+    this.pieces.clear();
   }
 
   /** No more comes: the error, if that is in the middle of a message. */
   finish() {
     if (this.error === null && this.scanner !== -1) {
-      const offset = this.base + this.size;
+      const offset = this.base + this.pieces.size;
       this.error = new MsgpackError(
         'ERR_MSGPACK_TRUNCATED',
         `The stream ends in the middle of a message (at byte ${offset})`,

@@ -39,6 +39,8 @@ pub struct Scanner {
     seen: u64,
     /// The next array is the names of this structure, by its index.
     defines: Option<(usize, bool)>,
+    /// Values to come that are such names: a number among them is no id.
+    names: u64,
     has_bundle: bool,
     /// The array of names that comes next has this id; counts of those that had one.
     naming: Option<u32>,
@@ -73,6 +75,7 @@ impl Default for Scanner {
             header_len: 0,
             seen: 0,
             defines: None,
+            names: 0,
             has_bundle: false,
             naming: None,
             named: HashMap::new(),
@@ -154,12 +157,13 @@ impl Scanner {
         while self.owed > 0 {
             let Some(&byte) = piece.get(pos) else { break };
             let len = usize::from(SIMPLE_LENGTHS[usize::from(byte)]);
-            let is_id = (first_id..0x80).contains(&byte);
+            let is_id = self.names == 0 && (first_id..0x80).contains(&byte);
             if len == 0 || is_id || len > piece.len() - pos {
                 break;
             }
             pos += len;
             self.owed -= 1;
+            self.names = self.names.saturating_sub(1);
         }
         self.seen += pos as u64;
         pos
@@ -202,8 +206,10 @@ impl Scanner {
         let number =
             |bytes: usize| header[1..1 + bytes].iter().fold(0, |n, &byte| n << 8 | u64::from(byte));
         self.owed -= 1;
+        let is_name = self.names > 0;
+        self.names = self.names.saturating_sub(1);
         match header[0] {
-            byte @ FIRST_ID..=0x7f if meaning.records => {
+            byte @ FIRST_ID..=0x7f if meaning.records && !is_name => {
                 let index = match self.id(byte & 0x3f, structures) {
                     Id::Index(index) => index,
                     Id::Wide(low) => Structures::wide_index(low, header[1]),
@@ -254,6 +260,7 @@ impl Scanner {
         if let Some((index, wide)) = self.defines.take() {
             // The names, and a value for each of them.
             self.owed += n;
+            self.names = n;
             self.define(index, n as u32, wide);
             if let Some(id) = self.naming.take() {
                 self.named.insert(id, n as u32);
@@ -322,10 +329,12 @@ impl Scanner {
     /// Bytes of a header that starts with `first`: the marker, the length, the type of an ext.
     fn header_len_of(&self, first: u8, structures: &Structures, meaning: &Meaning) -> usize {
         match first {
-            FIRST_ID..=0x7f if meaning.records => match self.id(first & 0x3f, structures) {
-                Id::Index(_) => 1,
-                Id::Wide(_) => 2,
-            },
+            FIRST_ID..=0x7f if meaning.records && self.names == 0 => {
+                match self.id(first & 0x3f, structures) {
+                    Id::Index(_) => 1,
+                    Id::Wide(_) => 2,
+                }
+            }
             wire::BIN8..=wire::BIN32 => 1 + (1 << (first - wire::BIN8)),
             wire::EXT8..=wire::EXT32 => 2 + (1 << (first - wire::EXT8)),
             wire::STR8..=wire::STR32 => 1 + (1 << (first - wire::STR8)),

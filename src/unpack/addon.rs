@@ -16,6 +16,7 @@ use crate::addon::{
     add_function, array_buffer, array_length, call, check, element, integer, private_bytes,
     string_array, strings,
 };
+use crate::memory;
 use crate::pool::{self, MainThread};
 use crate::stream::scan::{Meaning, Scan, Scanner};
 use crate::tape::*;
@@ -137,7 +138,11 @@ unsafe extern "C" fn parse(env: napi_env, info: napi_callback_info) -> napi_valu
         }
         unpacker.texts.clear();
         let mut sink = JsTexts { env, texts: &mut unpacker.texts };
-        let outcome = request.run(&mut unpacker.parser, input, words, &mut sink);
+        let outcome = memory::attempt(
+            &mut unpacker.parser,
+            |parser| request.run(parser, input, words, &mut sink),
+            Parser::take_back,
+        );
         let is_parsed = outcome.is_ok();
         request::answer(words, outcome);
         if is_parsed { texts_value(env, &unpacker.texts) } else { Ok(null_mut()) }
@@ -221,6 +226,8 @@ impl pool::Job for ParseAhead {
 unsafe extern "C" fn open_scan(env: napi_env, info: napi_callback_info) -> napi_value {
     fn body(shared: &Shared, env: napi_env, []: [napi_value; 0]) -> Result<napi_value> {
         let mut unpacker = borrow(shared)?;
+        // A message begins: those before it have defined nothing for it.
+        unpacker.parser.structures.end_message();
         let scanners = &mut unpacker.scanners;
         let number = scanners.iter().position(Option::is_none).unwrap_or_else(|| {
             scanners.push(None);

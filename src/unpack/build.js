@@ -82,6 +82,16 @@ function emptyDictionary() {
   return Object.setPrototypeOf(Object.create(null), plain);
 }
 
+/** Memory in proportion to the message, which may not be there. */
+function allocated(allocate) {
+  try {
+    return allocate();
+  } catch (cause) {
+    const message = 'There is not enough memory for the message';
+    throw new MsgpackError('ERR_MSGPACK_TOO_LARGE', message, { cause });
+  }
+}
+
 /** Whether objects inherit no more than that: then any other key can be assigned. */
 function isPlainUntouched() {
   return Object.getOwnPropertyNames(plain).every((name) => INHERITED.has(name));
@@ -138,7 +148,7 @@ function createBuilder(binding, features) {
   const heat = new Heat('unpack');
 
   function resize(size) {
-    const memory = new ArrayBuffer(8 * Math.ceil(size / 2));
+    const memory = allocated(() => new ArrayBuffer(8 * Math.ceil(size / 2)));
     const header = T?.subarray(0, HEADER_WORDS);
     T = new Int32Array(memory);
     F = new Float64Array(memory);
@@ -250,7 +260,16 @@ function createBuilder(binding, features) {
     if (structures.size > 0) structures.clear();
     if (words > MIN_WORDS) {
       if (4 * T[USED] > words) idle = 0;
-      else if (++idle >= SHRINK_AFTER) resize(Math.max(MIN_WORDS, words >> 1));
+      else if (++idle >= SHRINK_AFTER) shrink();
+    }
+  }
+
+  function shrink() {
+    try {
+      resize(Math.max(MIN_WORDS, words >> 1));
+    } catch {
+      // Then the tape stays as it is; the message is complete.
+      idle = 0;
     }
   }
 
@@ -468,7 +487,7 @@ function createBuilder(binding, features) {
     const start = byteOffsetOf.call(source) + high * 2 ** 32 + low;
     const bytes = viewOf(bufferOf.call(source), start, length);
     if (!copyBuffers) return bytes;
-    const copy = Buffer.allocUnsafeSlow(length);
+    const copy = allocated(() => Buffer.allocUnsafeSlow(length));
     copy.set(bytes);
     return copy;
   }

@@ -127,6 +127,11 @@ impl Frame {
 /// A block's index has 28 bits.
 const MAX_WORDS: usize = 1 << 28;
 
+/// No message takes more words than this a byte, and a few: seven for the two bytes of a map of one
+/// pair that turns out to have no shape. Were it less, a tape of just so many words would be made
+/// longer by a value at a time, and the message parsed again for each.
+const MAX_WORDS_A_BYTE: usize = 4;
+
 /// A root array of so many elements and more, and a series of messages, is handed over in parts of
 /// about so many words, so that a large message needs no large tape (`bench/` workload `users`).
 const LONG_ARRAY: usize = 256;
@@ -270,8 +275,13 @@ impl Parser {
             }
             return result;
         }
-        let is_part = matches!(options.mode, MODE_REST_OF_ONE | MODE_REST_OF_FROM)
-            || is_series(options.mode) && start > 0;
+        let is_part = match options.mode {
+            MODE_REST_OF_ONE | MODE_REST_OF_FROM => true,
+            MODE_ALL => start > 0,
+            // Of a stream every piece starts with a message of its own.
+            MODE_STREAM => start > 0 && self.structures.sequential,
+            _ => false,
+        };
         // Ids belong to one message; only a long array has parts, and then it has no ids.
         self.ids.clear();
         self.name_arrays.clear();
@@ -591,10 +601,14 @@ impl Parser {
                         if !is_series(run.options.mode) {
                             f.owed = left.saturating_sub(1) as u64;
                         }
-                        // Ids belong to one value; definitions, to all that come together.
+                        // Ids belong to one value; definitions, to all that come together, but in
+                        // a stream that is no more than chance.
                         if EXTENDED && is_series(run.options.mode) {
                             self.ids.clear();
                             self.name_arrays.clear();
+                            if run.options.mode == MODE_STREAM {
+                                self.structures.end_message();
+                            }
                         }
                         self.roots.push(run.tape[ROOT as usize]);
                         if more && run.top + self.roots.len() < PART_WORDS {
@@ -1182,7 +1196,7 @@ impl<'a, S> Run<'a, S> {
         let density = needed as f64 / (self.pos.max(1)) as f64;
         let whole = if self.roots_left.is_some() { 0.0 } else { self.input.len() as f64 * 1.1 };
         let estimate = (density * whole) as usize;
-        let most = (3 * self.input.len() + 64).max(needed);
+        let most = (MAX_WORDS_A_BYTE * self.input.len() + 64).max(needed);
         let words = estimate.max(2 * self.tape.len()).max(needed).min(most);
         if words > MAX_WORDS {
             if needed > MAX_WORDS {

@@ -108,6 +108,14 @@ impl Structures {
         self.has_changed = false;
     }
 
+    /// A message of a stream ends: what it has defined is not for those behind it, unless all do.
+    /// The names stay until the next message starts.
+    pub fn end_message(&mut self) {
+        if !self.sequential {
+            self.roll_back(0);
+        }
+    }
+
     /// A place to roll back to.
     pub fn mark(&self) -> usize {
         self.replaced.len()

@@ -2,6 +2,7 @@
 //! others in UTF-16 blocks, long ones by themselves. A block is bounded, because a string that
 //! JavaScript cuts out of it keeps all of it alive.
 
+use crate::memory;
 use crate::tape::{Fault, STR_LENGTH_BITS, TAG_BITS, U_LONG_STR, U_STR, U_WIDE_STR};
 
 /// Takes finished texts. They are numbered in the order in which the builder will need them, which
@@ -118,12 +119,13 @@ impl Texts {
         if bytes.is_ascii() {
             sink.latin1(number, bytes)?;
         } else {
-            self.long.resize(bytes.len() + 1, 0);
+            memory::resize(&mut self.long, bytes.len() + 1);
             let len = encoding_rs::mem::convert_utf8_to_utf16(bytes, &mut self.long);
-            sink.utf16(number, &self.long[..len])?;
+            let made = sink.utf16(number, &self.long[..len]);
             if self.long.capacity() > BLOCK_UNITS {
                 self.long = Vec::new();
             }
+            made?;
         }
         Ok(U_LONG_STR)
     }

@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# bash fuzz/asan.sh [seconds]     the JavaScript tests, then the fuzzer, with AddressSanitizer
+#
+# Linux on x86-64, a nightly toolchain and the run-time library of GCC's or clang's sanitizer (Debian:
+# libasan8; ASAN_RUNTIME names another). What Node.js itself allocates is not instrumented, but comes
+# from the sanitizer's allocator: a read or a write of ours next to an ArrayBuffer is seen.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+seconds=${1:-120}
+target=x86_64-unknown-linux-gnu
+runtime=${ASAN_RUNTIME:-$(gcc -print-file-name=libasan.so)}
+[ -e "$runtime" ] || { echo "no run-time library of the sanitizer: install one, or set ASAN_RUNTIME"; exit 1; }
+
+RUSTFLAGS="-Zsanitizer=address -Cforce-frame-pointers=yes" \
+  CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 \
+  CARGO_PROFILE_RELEASE_STRIP=none CARGO_PROFILE_RELEASE_DEBUG=1 \
+  cargo +nightly build --release --locked --target "$target" --target-dir target/asan
+addon=$PWD/target/asan/msgpack-rs.node
+cp "target/asan/$target/release/libmsgpack_rs.so" "$addon"
+
+# An allocation that is refused is an error in JavaScript; Node.js frees little at its end.
+export ASAN_OPTIONS=allocator_may_return_null=1:detect_leaks=0:abort_on_error=1
+export NAPI_RS_NATIVE_LIBRARY_PATH=$addon
+
+with_asan() { LD_PRELOAD=$(realpath "$runtime") "$@"; }
+
+with_asan node -e '
+  require("./index.js").pack(1);
+  const maps = require("node:fs").readFileSync("/proc/self/maps", "utf8");
+  if (!maps.includes("target/asan/msgpack-rs.node") || !/asan.*\.so/.test(maps)) {
+    throw new Error("the instrumented addon was not loaded");
+  }'
+
+# What measures memory or time, or needs a server, says nothing here.
+tests=()
+for file in __test__/*.test.mjs; do
+  case $file in
+    */memory.* | */mqtt.* | */redis-cache.*) ;;
+    *) tests+=("$file") ;;
+  esac
+done
+# By one at a time: under the sanitizer a process takes a multiple of its memory.
+with_asan node --test --test-concurrency=1 "${tests[@]}"
+with_asan node fuzz/js/run.mjs --seconds "$seconds"
+echo "nothing found with AddressSanitizer"

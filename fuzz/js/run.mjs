@@ -1,0 +1,101 @@
+// npm run fuzz -- --minutes N --seed S     random values, bytes, options and hostile objects
+//
+//   --seconds N       instead of minutes (one minute if nothing is said)
+//   --cases N         so many cases, however long they take
+//   --only a,b        only these targets
+//
+// A failure says how to run it again. Between cases a known-good message is packed and unpacked.
+// The cases run in a process of their own, so that a crash is told apart from an error.
+
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { stillWorks } from '../../__test__/helpers.mjs';
+import { createRandom } from './random.mjs';
+import compat from './targets/compat.mjs';
+import hostile from './targets/hostile.mjs';
+import packr from './targets/packr.mjs';
+import plain from './targets/plain.mjs';
+import streams from './targets/streams.mjs';
+
+/** `{ name, run(random) }`: throws, or rejects, where something does not hold. */
+const TARGETS = [plain, packr, streams, compat, hostile];
+
+const { values: given } = parseArgs({
+  options: {
+    cases: { type: 'string' },
+    child: { type: 'boolean' },
+    log: { type: 'string' },
+    minutes: { type: 'string' },
+    only: { type: 'string' },
+    seconds: { type: 'string' },
+    seed: { type: 'string' },
+  },
+});
+const seed = Number(given.seed ?? (Math.random() * 2 ** 31) | 0);
+const seconds = Number(given.seconds ?? 60 * Number(given.minutes ?? 1));
+const mostCases = given.cases === undefined ? Infinity : Number(given.cases);
+const targets = TARGETS.filter(({ name }) => given.only?.split(',').includes(name) ?? true);
+if (!(seconds > 0) || !(mostCases > 0) || targets.length === 0) {
+  console.error(`npm run fuzz: targets are ${TARGETS.map(({ name }) => name).join(', ')}`);
+  process.exit(2);
+}
+
+function again(cases) {
+  const only = given.only === undefined ? '' : ` --only ${given.only}`;
+  return `run again with: npm run fuzz -- --seed ${seed} --cases ${cases}${only}`;
+}
+
+async function child() {
+  const counts = new Map(targets.map(({ name }) => [name, 0]));
+  const end = performance.now() + (mostCases === Infinity ? 1000 * seconds : Infinity);
+  let cases = 0;
+  while (cases < mostCases && performance.now() < end) {
+    const { name, run } = targets[cases % targets.length];
+    const random = createRandom(seed + Math.imul(cases, 0x9e3779b1));
+    cases++;
+    if (given.log !== undefined) writeFileSync(given.log, String(cases));
+    try {
+      await run(random);
+      stillWorks();
+    } catch (error) {
+      console.error(`\ncase ${cases} (${name}):`, error);
+      console.error(again(cases));
+      process.exit(1);
+    }
+    counts.set(name, counts.get(name) + 1);
+  }
+  const list = [...counts].map(([name, count]) => `${name} ${count}`).join(', ');
+  console.log(`${cases} cases without a finding (${list})`);
+}
+
+async function parent() {
+  console.log(`seed ${seed}`);
+  // Which case a crash was in.
+  const scratch = mkdtempSync(path.join(os.tmpdir(), 'msgpack-rs-fuzz-'));
+  const log = path.join(scratch, 'case');
+  const file = fileURLToPath(import.meta.url);
+  const args = [
+    ...process.execArgv,
+    '--expose-gc',
+    file,
+    '--child',
+    '--log',
+    log,
+    ...process.argv.slice(2),
+  ];
+  if (given.seed === undefined) args.push('--seed', String(seed));
+  const { status, signal, error } = spawnSync(process.execPath, args, { stdio: 'inherit' });
+  if (error) throw error;
+  if (signal !== null || status > 1) {
+    const cases = readFileSync(log, 'utf8');
+    console.error(`\nended by ${signal ?? status} in case ${cases}; ${again(cases)}`);
+  }
+  rmSync(scratch, { recursive: true });
+  process.exitCode = status ?? 1;
+}
+
+await (given.child ? child() : parent());
