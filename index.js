@@ -18,6 +18,7 @@ if (binding.version() !== version) {
 
 const plain = createPlain(binding);
 const { addExtension, pack, packInto, unpack, unpackFrom, unpackMultiple } = plain;
+const { get, getMany, has, keysAt, lazy, lengthAt, lengthOf, slice, typeAt, validate } = plain.look;
 const Packr = createPackr(plain.extensions);
 const streams = createStreams(plain, plain.extensions);
 const { NIL, PackrStream, UnpackrStream, packIter, packParts, unpackIter, writeTo } = streams;
@@ -29,6 +30,16 @@ module.exports.unpackFrom = unpackFrom;
 module.exports.packInto = packInto;
 module.exports.encode = pack;
 module.exports.decode = unpack;
+module.exports.get = get;
+module.exports.getMany = getMany;
+module.exports.has = has;
+module.exports.slice = slice;
+module.exports.typeAt = typeAt;
+module.exports.lengthAt = lengthAt;
+module.exports.keysAt = keysAt;
+module.exports.lazy = lazy;
+module.exports.validate = validate;
+module.exports.lengthOf = lengthOf;
 module.exports.addExtension = addExtension;
 module.exports.Packr = Packr;
 module.exports.Unpackr = Packr;

@@ -2,6 +2,7 @@
 //! side; `tape` is what they agree on. Only the modules called `addon` know Node-API.
 
 mod addon;
+pub mod look;
 pub mod pack;
 pub mod stream;
 pub mod tape;
@@ -32,6 +33,13 @@ pub fn init(exports: Object) -> Result<()> {
             exports.raw(),
             c"createParser",
             unpack::addon::create_parser,
+            Rc::new(()),
+        )?;
+        addon::add_function(
+            env,
+            exports.raw(),
+            c"createLooker",
+            look::addon::create_looker,
             Rc::new(()),
         )
     }
