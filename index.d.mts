@@ -46,5 +46,15 @@ export {
   unpackIter,
   unpackMultiple,
   writeTo,
+  get,
+  getMany,
+  has,
+  keysAt,
+  lazy,
+  lengthAt,
+  lengthOf,
+  slice,
+  typeAt,
+  validate,
 } from './index.js';
 export default msgpack;

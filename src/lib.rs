@@ -2,6 +2,7 @@
 //! side; `tape` is what they agree on. Only the modules called `addon` know Node-API.
 
 mod addon;
+pub mod look;
 mod memory;
 pub mod pack;
 pub mod pool;
@@ -42,6 +43,13 @@ pub fn init(exports: Object) -> Result<()> {
             exports.raw(),
             c"createTranscoder",
             transcode::addon::create_transcoder,
+            Rc::new(()),
+        )?;
+        addon::add_function(
+            env,
+            exports.raw(),
+            c"createLooker",
+            look::addon::create_looker,
             Rc::new(()),
         )
     }

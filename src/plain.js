@@ -7,6 +7,7 @@ const { UNDEFINED_MODES, readPackOptions } = require('./pack/options');
 const { readUnpackOptions } = require('./unpack/options');
 const { Extensions } = require('./extensions');
 const { plainFeatures } = require('./features');
+const { createLook } = require('./look');
 const { DEFAULT_MAX_DEPTH, checkOffset } = require('./options');
 const { ownCopy } = require('./own-code');
 const { checkTarget } = require('./pack/target');
@@ -80,17 +81,21 @@ function createPlain(binding) {
     return { unpackers, flags, maxDepth, copies, finish: null };
   }
 
+  const look = createLook(binding, features, unpackers, (value) => pack(value));
+
   /** Adds an extension for these functions, and for every Packr that is made from now on. */
   function addExtension(ext) {
     extensions.add(ext);
     packers.extend();
     unpackers.extend();
     transcode.extend();
+    look.extend();
   }
 
   return {
     addExtension,
     extensions,
+    look,
     pack,
     packInto,
     sink,

@@ -33,7 +33,7 @@ layout! {
     SLAB = 15;
     /// Pack, in: a container with no more room below it than this is walked without recursion.
     DEEP_ROOM = 7;
-    /// Unpack, in: one of the `MODE_…` values.
+    /// Unpack, in: one of the `MODE_…` values. Look, in: one of the `LOOK_…` values.
     MODE = 6;
     /// Pack, in: how many messages there are, one behind the other.
     COUNT = 6;
@@ -54,6 +54,11 @@ layout! {
     USED = 14;
     /// Unpack, out: how deep the message nests.
     DEPTH = 3;
+    /// Look, out: one of the `TYPE_…` values, or the `LEVEL_…` bits.
+    TYPE = 4;
+    /// Look, out: values in all, and messages. Doubles at these indexes.
+    NODES_F64 = 4;
+    VALUES_F64 = 7;
     /// The first word behind the header block; even, so that doubles can follow at once.
     HEADER_WORDS = 16;
 
@@ -65,6 +70,9 @@ layout! {
     /// Unpack: the root is a long array and this was a part of it; ROOT's block has its elements.
     /// Go on at OFFSET_F64 with the mode below.
     STATUS_MORE = 3;
+
+    /// Look: there is nothing at the end of the path.
+    STATUS_ABSENT = 4;
 
     FAULT_TRUNCATED = 16;
     FAULT_EXTRA_BYTES = 17;
@@ -134,6 +142,34 @@ layout! {
     MODE_REST_OF_FROM = 4;
     /// All messages up to one that is not complete or is damaged: STOPPED says which.
     MODE_STREAM = 5;
+
+    /// Where the value starts: OFFSET_F64.
+    LOOK_START = 0;
+    /// And where it ends: LENGTH_F64.
+    LOOK_END = 1;
+    /// And what it is: TYPE, and its length in LENGTH_F64, −1 if it has none.
+    LOOK_TYPE = 2;
+
+    TYPE_NIL = 0;
+    TYPE_BOOLEAN = 1;
+    TYPE_INTEGER = 2;
+    TYPE_FLOAT = 3;
+    TYPE_STRING = 4;
+    TYPE_BINARY = 5;
+    TYPE_ARRAY = 6;
+    TYPE_MAP = 7;
+    TYPE_TIMESTAMP = 8;
+    TYPE_EXT = 9;
+
+    LEVEL_MAP = 1;
+    /// Nothing in it has anything inside or a length of its own.
+    LEVEL_FLAT = 2;
+
+    /// A place is an offset times `PLACE_KINDS`, and one of these.
+    PLACE_VALUE = 0;
+    PLACE_ARRAY = 1;
+    PLACE_MAP = 2;
+    PLACE_KINDS = 4;
 
     // Tags of the pack tape.
     /// Payload: the integer, 28 bits signed.

@@ -352,10 +352,8 @@ impl Parser {
         assert!(run.tape.len() > run.top);
         match options.mode {
             MODE_ALL | MODE_STREAM => run.roots_left = Some(usize::MAX),
-            MODE_REST_OF_ONE | MODE_REST_OF_FROM => {
-                run.check_claim(start, left as u64)?;
-                run.roots_left = Some(left);
-            }
+            // Claimed with the first part: checked again, a fault would depend on how parts are cut.
+            MODE_REST_OF_ONE | MODE_REST_OF_FROM => run.roots_left = Some(left),
             _ if EXTENDED && self.needs_whole_messages() => {}
             _ => run.roots_left = run.long_array()?,
         }
@@ -365,6 +363,7 @@ impl Parser {
                 return Err(Fault::at(FAULT_DEPTH, start).into());
             }
             run.options.max_depth -= 1;
+            run.max_stack -= 1;
         }
         let mut stopped = None;
         if !is_series(options.mode) || start < input.len() {

@@ -1,0 +1,9 @@
+//! Looking into a message without unpacking it: `index.js` beside this is what users call.
+
+pub mod addon;
+pub mod keys;
+pub mod many;
+pub mod path;
+pub mod skip;
+pub mod types;
+pub mod validate;

@@ -1,0 +1,311 @@
+//! Past values without reading them. What is missing is a number of values, and how they nest does
+//! not matter: no stack, however deep they are. Lengths are checked, and claims as `parse` does it.
+
+use crate::tape::{FAULT_INVALID_BYTE, Fault, KIND_ARRAY_TAG, KIND_TAG};
+use crate::token::truncated;
+use crate::wire;
+
+/// By ext type: what it means, one of the `KIND_…` values.
+pub type Kinds = [i32; 256];
+
+/// What the first byte alone says of a value.
+#[derive(Clone, Copy)]
+pub struct Head {
+    /// Its bytes without the values inside it; 0 where the first byte does not say.
+    pub len: u8,
+    /// The values inside it.
+    pub inside: u8,
+}
+
+pub static HEADS: [Head; 256] = {
+    let mut heads = [Head { len: 0, inside: 0 }; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let (len, inside) = match byte as u8 {
+            first @ wire::FIXMAP..=0x8f => (1, 2 * (first & 15)),
+            first @ wire::FIXARRAY..=0x9f => (1, first & 15),
+            first @ wire::FIXSTR..=0xbf => (1 + (first & 31), 0),
+            wire::NIL | wire::FALSE | wire::TRUE => (1, 0),
+            wire::FLOAT32 => (5, 0),
+            wire::FLOAT64 => (9, 0),
+            _ => (wire::INT_READS[byte].len, 0),
+        };
+        heads[byte] = Head { len, inside };
+        byte += 1;
+    }
+    heads
+};
+
+/// By first byte: how long a value is that has none inside it, 0 where the byte does not say.
+pub static LENGTHS: [u8; 256] = {
+    let mut lengths = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let is_container = matches!(byte as u8, wire::FIXMAP..wire::FIXSTR);
+        lengths[byte] = if is_container { 0 } else { HEADS[byte].len };
+        byte += 1;
+    }
+    lengths
+};
+
+/// Numbers in a row that one look tells to have the same width.
+const STRIDE: usize = 8;
+/// No attempt at rows where fewer values than this are to come.
+const MIN_ROW: u64 = 2 * STRIDE as u64;
+
+/// Whether an ext of this kind is a tag: the value behind it belongs to it.
+pub fn is_tag(kind: i32) -> bool {
+    matches!(kind, KIND_TAG | KIND_ARRAY_TAG)
+}
+
+/// Where the `owed` values end that start at `pos`.
+pub fn skip(input: &[u8], mut pos: usize, mut owed: u64, kinds: &Kinds) -> Result<usize, Fault> {
+    while owed > 0 {
+        let Some(&byte) = input.get(pos) else {
+            return Err(truncated(pos));
+        };
+        let head = HEADS[usize::from(byte)];
+        let left = input.len() - pos;
+        let len = usize::from(head.len);
+        if len > left {
+            return Err(truncated(pos));
+        }
+        if len > 0 {
+            owed = owed - 1 + u64::from(head.inside);
+            if owed > (left - len) as u64 && head.inside > 0 {
+                return Err(truncated(pos));
+            }
+            pos += len;
+            if owed >= MIN_ROW && is_number(byte) {
+                (pos, owed) = row(input, pos, owed, byte);
+            }
+            continue;
+        }
+        owed -= 1;
+        let field = |bytes: usize| length(input, pos, bytes);
+        let (from, len, inside) = match byte {
+            wire::STR8..=wire::STR32 => {
+                let bytes = 1 << (byte - wire::STR8);
+                (pos + 1 + bytes, field(bytes)?, 0)
+            }
+            wire::BIN8..=wire::BIN32 => {
+                let bytes = 1 << (byte - wire::BIN8);
+                (pos + 1 + bytes, field(bytes)?, 0)
+            }
+            wire::ARRAY16 | wire::ARRAY32 => {
+                let bytes = 2 << (byte - wire::ARRAY16);
+                (pos + 1 + bytes, 0, field(bytes)? as u64)
+            }
+            wire::MAP16 | wire::MAP32 => {
+                let bytes = 2 << (byte - wire::MAP16);
+                (pos + 1 + bytes, 0, 2 * field(bytes)? as u64)
+            }
+            wire::EXT8..=wire::EXT32 => {
+                let bytes = 1 << (byte - wire::EXT8);
+                ext(input, pos, pos + 1 + bytes, field(bytes)?, kinds)?
+            }
+            wire::FIXEXT1..=wire::FIXEXT16 => {
+                ext(input, pos, pos + 1, 1 << (byte - wire::FIXEXT1), kinds)?
+            }
+            _ => return Err(Fault::at(FAULT_INVALID_BYTE, pos)),
+        };
+        // A length field that is there leaves `from` within the input.
+        if len > input.len() - from {
+            return Err(truncated(pos));
+        }
+        owed += inside;
+        if inside > 0 && owed > (input.len() - from - len) as u64 {
+            return Err(truncated(pos));
+        }
+        pos = from + len;
+    }
+    Ok(pos)
+}
+
+/// The data of an ext whose type is at `from`, and whether a value follows that belongs to it.
+fn ext(
+    input: &[u8],
+    at: usize,
+    from: usize,
+    len: usize,
+    kinds: &Kinds,
+) -> Result<(usize, usize, u64), Fault> {
+    if len >= input.len() - from {
+        return Err(truncated(at));
+    }
+    let is_tag = is_tag(kinds[usize::from(input[from])]);
+    Ok((from + 1, len, u64::from(is_tag)))
+}
+
+/// A big-endian length of 1, 2 or 4 bytes behind the marker at `at`.
+#[inline(always)]
+pub fn length(input: &[u8], at: usize, bytes: usize) -> Result<usize, Fault> {
+    let Some(field) = input.get(at + 1..at + 1 + bytes) else {
+        return Err(truncated(at));
+    };
+    Ok(field.iter().fold(0, |length, &byte| length << 8 | usize::from(byte)))
+}
+
+#[inline(always)]
+pub fn is_number(byte: u8) -> bool {
+    matches!(byte, 0x00..=0x7f | wire::NEGATIVE_FIXINT..=0xff | wire::FLOAT32..=wire::INT64)
+}
+
+/// Goes on past numbers of the same width as the one before, whose first byte was `byte`: without
+/// it every number waits for the first byte of the one before it. Whole values only.
+#[inline(always)]
+pub fn row(input: &[u8], pos: usize, owed: u64, byte: u8) -> (usize, u64) {
+    match HEADS[usize::from(byte)].len {
+        1 => fixints(input, pos, owed),
+        // One look ahead keeps those out that are alone among others.
+        _ if input.get(pos) != Some(&byte) => (pos, owed),
+        2 => numbers::<2>(input, pos, owed, byte),
+        3 => numbers::<3>(input, pos, owed, byte),
+        5 => numbers::<5>(input, pos, owed, byte),
+        9 => numbers::<9>(input, pos, owed, byte),
+        _ => (pos, owed),
+    }
+}
+
+#[inline(always)]
+fn numbers<const WIDTH: usize>(
+    input: &[u8],
+    mut pos: usize,
+    mut owed: u64,
+    byte: u8,
+) -> (usize, u64) {
+    while owed >= STRIDE as u64
+        && let Some(group) = input.get(pos..pos + STRIDE * WIDTH)
+        && (0..STRIDE).fold(0, |other, k| other | (group[k * WIDTH] ^ byte)) == 0
+    {
+        pos += STRIDE * WIDTH;
+        owed -= STRIDE as u64;
+    }
+    (pos, owed)
+}
+
+#[inline(always)]
+fn fixints(input: &[u8], mut pos: usize, mut owed: u64) -> (usize, u64) {
+    while owed >= STRIDE as u64
+        && let Some(group) = input[pos..].first_chunk::<STRIDE>()
+        && are_fixints(u64::from_ne_bytes(*group))
+    {
+        pos += STRIDE;
+        owed -= STRIDE as u64;
+    }
+    (pos, owed)
+}
+
+/// Whether all eight bytes are fixints: the highest bit is 0, or the highest three are 1.
+#[inline(always)]
+fn are_fixints(bytes: u64) -> bool {
+    bytes & !(bytes << 1 & bytes << 2) & 0x8080_8080_8080_8080 == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tape::KIND_EXT;
+
+    const NO_KINDS: Kinds = [KIND_EXT; 256];
+
+    fn end(input: &[u8]) -> Result<usize, Fault> {
+        skip(input, 0, 1, &NO_KINDS)
+    }
+
+    #[test]
+    fn every_first_byte_has_its_length() {
+        for byte in 0..=u8::MAX {
+            let mut input = vec![0; 80];
+            input[0] = byte;
+            let expected = match byte {
+                0x80..=0x8f => Ok(1 + 2 * usize::from(byte & 15)),
+                0x90..=0x9f => Ok(1 + usize::from(byte & 15)),
+                0xa0..=0xbf => Ok(1 + usize::from(byte & 31)),
+                0xc1 => Err(Fault::at(FAULT_INVALID_BYTE, 0)),
+                0xc4 | 0xcc | 0xd0 | 0xd9 => Ok(2),
+                0xc5 | 0xc7 | 0xcd | 0xd1 | 0xd4 | 0xda | 0xdc | 0xde => Ok(3),
+                0xc8 | 0xd5 => Ok(4),
+                0xc6 | 0xca | 0xce | 0xd2 | 0xdb | 0xdd | 0xdf => Ok(5),
+                0xc9 | 0xd6 => Ok(6),
+                0xcb | 0xcf | 0xd3 => Ok(9),
+                0xd7 => Ok(10),
+                0xd8 => Ok(18),
+                _ => Ok(1),
+            };
+            assert_eq!(end(&input), expected, "{byte:#x}");
+            if let Ok(len) = expected {
+                assert_eq!(end(&input[..len]), Ok(len), "{byte:#x}");
+                assert!(end(&input[..len - 1]).is_err(), "{byte:#x}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_hundred_thousand_levels_need_no_stack() {
+        let mut input = vec![0x91; 100_000];
+        input.push(0xc0);
+        assert_eq!(end(&input), Ok(100_001));
+        input.pop();
+        assert_eq!(end(&input), Err(truncated(99_999)));
+    }
+
+    #[test]
+    fn rows_of_numbers_end_where_they_end() {
+        let numbers: [&[u8]; 6] = [
+            &[5],
+            &[0xff],
+            &[0xcc, 200],
+            &[0xcd, 1, 0],
+            &[0xce, 1, 0, 0, 0],
+            &[0xcb, 1, 2, 3, 4, 5, 6, 7, 8],
+        ];
+        for number in numbers {
+            for n in 0..60u16 {
+                for other in numbers {
+                    let mut input = vec![0xdc, 0, n as u8 + 1];
+                    for _ in 0..n {
+                        input.extend(number);
+                    }
+                    input.extend(other);
+                    assert_eq!(end(&input), Ok(input.len()));
+                    assert!(end(&input[..input.len() - 1]).is_err());
+                    let len = input.len();
+                    input.extend([0xcb; 100]);
+                    assert_eq!(end(&input), Ok(len));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn fixints_in_a_word() {
+        for byte in 0..=u8::MAX {
+            let expected = !(0x80..0xe0).contains(&byte);
+            for at in 0..8 {
+                let mut bytes = [0xe0; 8];
+                bytes[at] = byte;
+                assert_eq!(are_fixints(u64::from_ne_bytes(bytes)), expected, "{byte:#x}");
+            }
+        }
+    }
+
+    #[test]
+    fn more_is_claimed_than_there_is() {
+        assert_eq!(end(&[0xdd, 0xff, 0xff, 0xff, 0xff, 1, 2]), Err(truncated(0)));
+        assert_eq!(end(&[0xdf, 0xff, 0xff, 0xff, 0xff, 1, 2]), Err(truncated(0)));
+        assert_eq!(end(&[0x93, 0x91, 1, 2]), Err(truncated(1)));
+        assert_eq!(end(&[0xdb, 0xff, 0xff, 0xff, 0xff, 1, 2]), Err(truncated(0)));
+        assert_eq!(end(&[0xc9, 0xff, 0xff, 0xff, 0xff, 1, 2]), Err(truncated(0)));
+    }
+
+    #[test]
+    fn a_tag_and_its_value_are_one() {
+        let mut kinds = NO_KINDS;
+        kinds[5] = KIND_TAG;
+        assert_eq!(skip(&[0xd4, 5, 0, 0xd4, 5, 0, 0x91, 7, 9], 0, 1, &kinds), Ok(8));
+        assert_eq!(skip(&[0xc7, 0, 5, 0x91, 7, 9], 0, 1, &kinds), Ok(5));
+        assert_eq!(skip(&[0xd4, 5, 0], 0, 1, &kinds), Err(truncated(0)));
+        assert_eq!(skip(&[0xd4, 5, 0], 0, 1, &NO_KINDS), Ok(3));
+    }
+}
