@@ -56,5 +56,6 @@ export {
   slice,
   typeAt,
   validate,
+  validateAsync,
 } from './index.js';
 export default msgpack;

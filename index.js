@@ -14,7 +14,8 @@ const { addExtension, pack, packInto, unpack, unpackFrom, unpackMultiple } = pla
 const { get, getMany, has, keysAt, lazy, lengthAt, lengthOf, slice, typeAt, validate } = plain.look;
 const Packr = createPackr(plain.extensions);
 const { jsonToMsgpack, msgpackToJson } = plain.transcode;
-const { jsonToMsgpackAsync, msgpackToJsonAsync, unpackAsync } = createPool(plain);
+const pool = createPool(plain);
+const { jsonToMsgpackAsync, msgpackToJsonAsync, unpackAsync, validateAsync } = pool;
 const streams = createStreams(plain, plain.extensions);
 const { NIL, PackrStream, UnpackrStream, packIter, packParts, unpackIter, writeTo } = streams;
 
@@ -51,6 +52,7 @@ module.exports.msgpackToJson = msgpackToJson;
 module.exports.jsonToMsgpackAsync = jsonToMsgpackAsync;
 module.exports.msgpackToJsonAsync = msgpackToJsonAsync;
 module.exports.unpackAsync = unpackAsync;
+module.exports.validateAsync = validateAsync;
 module.exports.NIL = NIL;
 module.exports.Ext = Ext;
 module.exports.Timestamp = Timestamp;

@@ -42,4 +42,5 @@ export const {
   slice,
   typeAt,
   validate,
+  validateAsync,
 } = msgpack;

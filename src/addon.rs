@@ -12,6 +12,8 @@ use std::rc::Rc;
 use napi::sys::{self, napi_callback_info, napi_env, napi_value};
 use napi::{Error, Result, Status};
 
+use crate::tape::Fault;
+
 /// A hand-written function: its state, the environment, its arguments.
 pub type Body<T, const N: usize> = fn(&T, napi_env, [napi_value; N]) -> Result<napi_value>;
 
@@ -262,6 +264,26 @@ pub unsafe fn private_bytes<'a>(env: napi_env, value: napi_value) -> Option<&'a 
     }
     // SAFETY: Node says that `len` bytes are there; the caller keeps JavaScript from running.
     Some(unsafe { std::slice::from_raw_parts(data.cast(), len) })
+}
+
+/// An object with numbers as its properties.
+pub fn numbers(env: napi_env, properties: &[(&CStr, f64)]) -> Result<napi_value> {
+    let mut object = null_mut();
+    // SAFETY: a live environment and its own values.
+    unsafe {
+        check(sys::napi_create_object(env, &mut object))?;
+        for (name, number) in properties {
+            let mut value = null_mut();
+            check(sys::napi_create_double(env, *number, &mut value))?;
+            check(sys::napi_set_named_property(env, object, name.as_ptr(), value))?;
+        }
+    }
+    Ok(object)
+}
+
+/// A fault as an object with `code` and `offset`.
+pub fn fault_value(env: napi_env, fault: Fault) -> Result<napi_value> {
+    numbers(env, &[(c"code", f64::from(fault.code)), (c"offset", fault.offset as f64)])
 }
 
 /// The bytes of a `Uint8Array` that is to be written.

@@ -14,7 +14,10 @@ use super::path::{self, Path};
 use super::skip::{Kinds, skip};
 use super::types::type_at;
 use super::validate::{self, Summary, Validator};
-use crate::addon::{add_function, array_buffer, bytes, call, check, integer, private_bytes};
+use crate::addon::{
+    add_function, array_buffer, bytes, call, check, fault_value, integer, numbers, private_bytes,
+};
+use crate::pool;
 use crate::tape::*;
 use crate::unpack::parse::Options;
 
@@ -53,6 +56,7 @@ pub(crate) unsafe extern "C" fn create_looker(
             add_function(env, looker, c"keys", keys_of, shared.clone())?;
             add_function(env, looker, c"level", level_of, shared.clone())?;
             add_function(env, looker, c"validate", validate_all, shared.clone())?;
+            add_function(env, looker, c"validateAsync", validate_async, shared.clone())?;
             add_function(env, looker, c"openStream", open_stream, shared.clone())?;
             add_function(env, looker, c"feed", feed, shared.clone())?;
             add_function(env, looker, c"closeStream", close_stream, shared)?;
@@ -255,6 +259,57 @@ unsafe extern "C" fn validate_all(env: napi_env, info: napi_callback_info) -> na
             report(words, outcome);
             Ok(null_mut())
         })
+    }
+    // SAFETY: made by `create_looker` with this state.
+    unsafe { call(env, info, body) }
+}
+
+struct ValidateJob {
+    input: Vec<u8>,
+    flags: i32,
+    max_depth: usize,
+    multiple: bool,
+    kinds: Kinds,
+    outcome: std::result::Result<Summary, Fault>,
+}
+
+impl pool::Job for ValidateJob {
+    fn run(&mut self) {
+        let rules =
+            validate::Rules::from_bits(self.flags, self.max_depth, self.multiple, &self.kinds);
+        self.outcome = validate::validate(&self.input, &rules);
+    }
+
+    fn finish(self, env: napi_env) -> Result<napi_value> {
+        let Summary { values, bytes, depth, nodes } = match self.outcome {
+            Ok(summary) => summary,
+            Err(fault) => return fault_value(env, fault),
+        };
+        let (values, bytes, nodes) = (values as f64, bytes as f64, nodes as f64);
+        let properties =
+            [(c"values", values), (c"bytes", bytes), (c"depth", depth as f64), (c"nodes", nodes)];
+        numbers(env, &properties)
+    }
+}
+
+/// `validateAsync(bytes, flags, maxDepth, multiple)`: the same on another thread; a promise of an
+/// object with the figures, or of a fault.
+unsafe extern "C" fn validate_async(env: napi_env, info: napi_callback_info) -> napi_value {
+    fn body(
+        shared: &Shared,
+        env: napi_env,
+        [input, flags, max_depth, multiple]: [napi_value; 4],
+    ) -> Result<napi_value> {
+        let job = ValidateJob {
+            // SAFETY: no JavaScript runs while the bytes are copied.
+            input: unsafe { private_bytes(env, input) }.unwrap_or_default().to_vec(),
+            flags: integer(env, flags)? as i32,
+            max_depth: integer(env, max_depth)? as usize,
+            multiple: integer(env, multiple)? != 0,
+            kinds: borrow(shared)?.kinds,
+            outcome: Ok(Summary::default()),
+        };
+        pool::start(env, job)
     }
     // SAFETY: made by `create_looker` with this state.
     unsafe { call(env, info, body) }

@@ -253,6 +253,12 @@ function createLook(binding, features, unpackers, pack) {
     return valueAt(codec, view, 0, PLACES[T[TYPE]] ?? PLACE_VALUE, read);
   }
 
+  /** What looks, for those that call it by themselves. */
+  function looker() {
+    if (native === null) start();
+    return native;
+  }
+
   return {
     createValidator,
     extend,
@@ -263,6 +269,7 @@ function createLook(binding, features, unpackers, pack) {
     lazy,
     lengthAt,
     lengthOf,
+    looker,
     slice,
     typeAt,
     validate,

@@ -4,16 +4,16 @@
 
 const { MODE_ONE } = require('../tape');
 const { invalidOption } = require('../error');
-const { checkOptions } = require('../options');
+const { checkBoolean, checkOptions } = require('../options');
 const { bytesOr, jsonFault, jsonText, messageFault } = require('../transcode');
 const { readFromJsonOptions, readToJsonOptions } = require('../transcode/options');
 const { readUnpackOptions } = require('../unpack/options');
-const { toUint8Array } = require('../unpack');
+const { fault, toUint8Array } = require('../unpack');
 
 /** Unpackers that are kept for the next call; each that is in use has one for itself. */
 const MAX_IDLE = 4;
 
-function createPool({ transcode, unpackers }) {
+function createPool({ look, transcode, unpackers }) {
   const idle = [];
 
   async function jsonToMsgpackAsync(json, options) {
@@ -49,7 +49,18 @@ function createPool({ transcode, unpackers }) {
     return value;
   }
 
-  return { jsonToMsgpackAsync, msgpackToJsonAsync, unpackAsync };
+  async function validateAsync(bytes, options) {
+    const signal = signalOf(options);
+    const { flags, maxDepth } = readUnpackOptions(options ?? {});
+    const multiple = checkBoolean('multiple', options?.multiple, false) ? 1 : 0;
+    const input = toUint8Array(bytes);
+    const start = () => look.looker().validateAsync(input, flags, maxDepth, multiple);
+    const summary = await orAborted(signal, start);
+    if (summary.code !== undefined) throw fault(summary.code, summary.offset);
+    return summary;
+  }
+
+  return { jsonToMsgpackAsync, msgpackToJsonAsync, unpackAsync, validateAsync };
 }
 
 /** Bytes of their own, which nobody else can change meanwhile. */

@@ -14,9 +14,10 @@ use super::path_filter::PathFilter;
 use super::to_json::{self, ToJson};
 use super::values;
 use crate::addon::{
-    add_function, call, check, fetch_utf8, fetch_utf16, integer, private_bytes, strings,
-    target_bytes,
+    add_function, call, check, fault_value, fetch_utf8, fetch_utf16, integer, numbers,
+    private_bytes, strings, target_bytes,
 };
+use crate::memory;
 use crate::pack::text::utf16_to_utf8;
 use crate::pool;
 use crate::tape::*;
@@ -159,7 +160,7 @@ unsafe extern "C" fn from_json(env: napi_env, info: napi_callback_info) -> napi_
             None => utf8.of(env, input)?,
         };
         from_json.clear();
-        match from_json.read(text, options) {
+        match read(from_json, text, options) {
             Ok(()) => number(env, from_json.len() as f64),
             Err(fault) => {
                 from_json.clear();
@@ -238,6 +239,15 @@ unsafe extern "C" fn to_json(env: napi_env, info: napi_callback_info) -> napi_va
     unsafe { call(env, info, body) }
 }
 
+/// Reads a text; memory that is refused is a fault.
+fn read(
+    from_json: &mut FromJson,
+    text: &[u8],
+    options: from_json::Options,
+) -> std::result::Result<(), JsonFault> {
+    memory::attempt(from_json, |from_json| from_json.read(text, options), FromJson::clear)
+}
+
 /// `takeMessage(to)`: copies what `fromJson` made to memory of its length.
 unsafe extern "C" fn take_message(env: napi_env, info: napi_callback_info) -> napi_value {
     fn body(shared: &Shared, env: napi_env, [to]: [napi_value; 1]) -> Result<napi_value> {
@@ -282,7 +292,7 @@ struct FromJsonJob {
 impl pool::Job for FromJsonJob {
     fn run(&mut self) {
         let mut from_json = FromJson::default();
-        self.message = from_json.read(&self.text, self.options).map(|()| {
+        self.message = read(&mut from_json, &self.text, self.options).map(|()| {
             let mut message = vec![0; from_json.len()];
             from_json.copy_to(&mut message);
             message
@@ -512,7 +522,7 @@ unsafe extern "C" fn write_from_json(env: napi_env, info: napi_callback_info) ->
         let mut from_json = FromJson::default();
         if end > 0 || is_last {
             stream.rest.extend_from_slice(&chunk[..end]);
-            if let Err(mut fault) = from_json.read(&stream.rest, *options) {
+            if let Err(mut fault) = read(&mut from_json, &stream.rest, *options) {
                 if fault.line == 1 {
                     fault.column += *units;
                 }
@@ -590,21 +600,13 @@ fn too_large(env: napi_env) -> Result<napi_value> {
     fault_value(env, Fault::at(FAULT_TOO_LARGE, 0))
 }
 
-/// A fault as an object with `code` and `offset`.
-fn fault_value(env: napi_env, fault: Fault) -> Result<napi_value> {
-    let mut object = null_mut();
-    // SAFETY: a live environment.
-    check(unsafe { sys::napi_create_object(env, &mut object) })?;
-    set(env, object, c"code", number(env, fault.code as f64)?)?;
-    set(env, object, c"offset", number(env, fault.offset as f64)?)?;
-    Ok(object)
-}
-
-/// The same with `line`, `column` and `message`.
+/// A fault with its `line`, `column` and `message`.
 fn json_fault(env: napi_env, fault: &JsonFault) -> Result<napi_value> {
-    let object = fault_value(env, fault.fault)?;
-    set(env, object, c"line", number(env, fault.line as f64)?)?;
-    set(env, object, c"column", number(env, fault.column as f64)?)?;
+    let JsonFault { fault: Fault { code, offset }, line, column, .. } = fault;
+    let (offset, line, column) = (*offset as f64, *line as f64, *column as f64);
+    let places =
+        [(c"code", f64::from(*code)), (c"offset", offset), (c"line", line), (c"column", column)];
+    let object = numbers(env, &places)?;
     let mut message = null_mut();
     let text = fault.message.as_bytes();
     // SAFETY: Node copies the text.

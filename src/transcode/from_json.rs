@@ -583,6 +583,13 @@ fn error_offset(text: &[u8], error: &serde_json::Error) -> usize {
     (line_start + error.column()).saturating_sub(1).min(text.len())
 }
 
+/// Of no place in the text.
+impl From<Fault> for JsonFault {
+    fn from(fault: Fault) -> JsonFault {
+        JsonFault { fault, message: "no memory for it".to_owned(), line: 1, column: 1 }
+    }
+}
+
 impl JsonFault {
     fn new(text: &[u8], fault: Fault, message: String) -> JsonFault {
         let (line, column) = position(&text[..fault.offset]);

@@ -210,7 +210,16 @@ struct ParseAhead {
 
 impl pool::Job for ParseAhead {
     fn run(&mut self) {
-        self.ready = parse_all(&mut self.parser, self.input, &self.header);
+        let parts = memory::attempt(
+            &mut self.parser,
+            |parser| Ok::<_, Fault>(parse_all(parser, self.input, &self.header)),
+            Parser::take_back,
+        );
+        self.ready = parts.unwrap_or_else(|fault| {
+            let mut words = self.header.clone();
+            request::answer(&mut words, Err(Stop::Fault(fault)));
+            VecDeque::from([Part { words, texts: Vec::new() }])
+        });
     }
 
     fn finish(self, _: napi_env) -> Result<napi_value> {
