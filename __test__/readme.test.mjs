@@ -42,6 +42,7 @@ for (const [document, atLeast] of [
   ['docs/packr.md', 8],
   ['docs/compat-msgpackr.md', 4],
   ['docs/streams.md', 8],
+  ['docs/transcode.md', 4],
 ]) {
   const examples = blocks(document, 'js');
 
