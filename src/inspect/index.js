@@ -1,6 +1,6 @@
 'use strict';
 
-const binding = require('../../binding.js');
+const binding = require('../addon');
 const { fault } = require('../unpack');
 const { MAX_MAX_DEPTH, checkMaxDepth } = require('../options');
 
