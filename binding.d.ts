@@ -9,6 +9,15 @@
  */
 export declare const __napiBindingTarget: 'native' | 'wasm32-wasi' | 'wasm32-wasip1'
 
+export declare class Inspector {
+  constructor(colours: boolean, hex: boolean, maxDepth: number)
+  write(piece: Uint8Array): Buffer
+  end(): Buffer
+  /** A `FAULT_…` code, or 0. */
+  faultCode(): number
+  faultOffset(): number
+}
+
 /** Name and value of every constant of the tape, for the test that compares them with `tape.js`. */
 export declare function tapeLayout(): Array<[string, number]>
 

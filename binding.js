@@ -835,5 +835,6 @@ function __napiStampBindingTarget(exportsObject, target) {
 // linked import resolves to `undefined`.
 module.exports.__napiBindingTarget = __napiStampBindingTarget(nativeBinding, __napiLoadedBindingTarget)
 module.exports = nativeBinding
+module.exports.Inspector = nativeBinding.Inspector
 module.exports.tapeLayout = nativeBinding.tapeLayout
 module.exports.version = nativeBinding.version

@@ -181,7 +181,9 @@ test('links inside the repository lead somewhere', () => {
       .replaceAll(' ', '-');
   const documents = ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md'];
   documents.push(
-    ...['architecture', 'compat-msgpackr', 'packr', 'streams'].map((name) => `docs/${name}.md`),
+    ...['architecture', 'cli', 'compat-msgpackr', 'packr', 'streams'].map(
+      (name) => `docs/${name}.md`,
+    ),
   );
   for (const document of documents) {
     for (const [, file, anchor] of read(document).matchAll(/\]\((?!https?:)([^)#]*)#?([^)]*)\)/g)) {

@@ -2,6 +2,7 @@
 //! side; `tape` is what they agree on. Only the modules called `addon` know Node-API.
 
 mod addon;
+pub mod inspect;
 pub mod look;
 mod memory;
 pub mod pack;

@@ -63,6 +63,7 @@ function checkOffset(offset) {
 
 module.exports = {
   DEFAULT_MAX_DEPTH,
+  MAX_MAX_DEPTH,
   checkBoolean,
   checkCount,
   checkFunction,

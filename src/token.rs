@@ -6,9 +6,9 @@ use std::ops::Range;
 use crate::tape::{FAULT_INVALID_BYTE, FAULT_TRUNCATED, Fault};
 use crate::wire::{self, INT_READS};
 
-/// A value, without those inside it.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Token {
+/// A value, without those inside it. `D` is the data of a str, a bin or an ext: where it is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Token<D = Range<usize>> {
     Nil,
     Bool(bool),
     /// Every signed form, and the unsigned ones that fit.
@@ -17,34 +17,56 @@ pub enum Token {
     Uint(u64),
     Float32(f32),
     Float64(f64),
-    Str(Range<usize>),
-    Bin(Range<usize>),
+    Str(D),
+    Bin(D),
     /// So many values follow.
     Array(u32),
     /// So many pairs of a key and a value follow.
     Map(u32),
-    Ext(i8, Range<usize>),
+    Ext(i8, D),
 }
+
+/// A value as far as its head tells it: of its data, how many bytes follow.
+pub type Head = Token<u32>;
+
+/// The longest head: a number of 64 bits.
+pub const MAX_HEAD: usize = 9;
 
 /// The value that starts at `at`, and where its head ends. A fault's offset is `at`.
 #[inline(always)]
 pub fn token(input: &[u8], at: usize) -> Result<(Token, usize), Fault> {
-    let Some(&byte) = input.get(at) else {
-        return Err(truncated(at));
-    };
-    let pos = at + 1;
-    let data = |from: usize, len: usize| {
+    read(input, at, |from, len| {
+        let len = len as usize;
         if len > input.len() - from {
             Err(truncated(at))
         } else {
             Ok((from..from + len, from + len))
         }
+    })
+}
+
+/// The same without its data, which need not be there.
+#[inline(always)]
+pub fn head(input: &[u8], at: usize) -> Result<(Head, usize), Fault> {
+    read(input, at, |from, len| Ok((len, from)))
+}
+
+/// `data` makes what stands for `len` bytes of data that start somewhere, and says what ends there.
+#[inline(always)]
+fn read<D>(
+    input: &[u8],
+    at: usize,
+    data: impl Fn(usize, u32) -> Result<(D, usize), Fault>,
+) -> Result<(Token<D>, usize), Fault> {
+    let Some(&byte) = input.get(at) else {
+        return Err(truncated(at));
     };
+    let pos = at + 1;
     Ok(match byte {
         wire::FIXMAP..=0x8f => (Token::Map(u32::from(byte & 15)), pos),
         wire::FIXARRAY..=0x9f => (Token::Array(u32::from(byte & 15)), pos),
         wire::FIXSTR..=0xbf => {
-            let (text, end) = data(pos, usize::from(byte & 31))?;
+            let (text, end) = data(pos, u32::from(byte & 31))?;
             (Token::Str(text), end)
         }
         wire::NIL => (Token::Nil, pos),
@@ -53,12 +75,12 @@ pub fn token(input: &[u8], at: usize) -> Result<(Token, usize), Fault> {
         wire::NEVER_USED => return Err(Fault::at(FAULT_INVALID_BYTE, at)),
         wire::STR8..=wire::STR32 => {
             let (len, from) = length(input, at, 1 << (byte - wire::STR8))?;
-            let (text, end) = data(from, len as usize)?;
+            let (text, end) = data(from, len)?;
             (Token::Str(text), end)
         }
         wire::BIN8..=wire::BIN32 => {
             let (len, from) = length(input, at, 1 << (byte - wire::BIN8))?;
-            let (bytes, end) = data(from, len as usize)?;
+            let (bytes, end) = data(from, len)?;
             (Token::Bin(bytes), end)
         }
         wire::ARRAY16 | wire::ARRAY32 => {
@@ -71,11 +93,17 @@ pub fn token(input: &[u8], at: usize) -> Result<(Token, usize), Fault> {
         }
         wire::FLOAT32 => (Token::Float32(f32::from_be_bytes(field(input, at)?)), at + 5),
         wire::FLOAT64 => (Token::Float64(f64::from_be_bytes(field(input, at)?)), at + 9),
-        wire::EXT8..=wire::EXT32 => {
-            let (len, from) = length(input, at, 1 << (byte - wire::EXT8))?;
-            ext(input, at, from, len as usize)?
+        wire::EXT8..=wire::EXT32 | wire::FIXEXT1..=wire::FIXEXT16 => {
+            let (len, from) = match byte {
+                wire::EXT8..=wire::EXT32 => length(input, at, 1 << (byte - wire::EXT8))?,
+                _ => (1 << (byte - wire::FIXEXT1), pos),
+            };
+            let Some(&ext_type) = input.get(from) else {
+                return Err(truncated(at));
+            };
+            let (bytes, end) = data(from + 1, len)?;
+            (Token::Ext(ext_type as i8, bytes), end)
         }
-        wire::FIXEXT1..=wire::FIXEXT16 => ext(input, at, pos, 1 << (byte - wire::FIXEXT1))?,
         _ => {
             // One of the integer forms.
             let read = INT_READS[usize::from(byte)];
@@ -87,14 +115,6 @@ pub fn token(input: &[u8], at: usize) -> Result<(Token, usize), Fault> {
             if read.fits(int) { (Token::Int(int), end) } else { (Token::Uint(int as u64), end) }
         }
     })
-}
-
-fn ext(input: &[u8], at: usize, pos: usize, len: usize) -> Result<(Token, usize), Fault> {
-    if len >= input.len() - pos {
-        return Err(truncated(at));
-    }
-    let end = pos + 1 + len;
-    Ok((Token::Ext(input[pos] as i8, pos + 1..end), end))
 }
 
 /// A big-endian length of 1, 2 or 4 bytes behind the marker at `at`, and where it ends.

@@ -39,6 +39,49 @@ pub const MAP16: u8 = 0xde;
 pub const MAP32: u8 = 0xdf;
 pub const NEGATIVE_FIXINT: u8 = 0xe0;
 
+/// What the specification calls the format that starts with `byte`.
+pub fn format_name(byte: u8) -> &'static str {
+    match byte {
+        0x00..=0x7f => "positive fixint",
+        FIXMAP..=0x8f => "fixmap",
+        FIXARRAY..=0x9f => "fixarray",
+        FIXSTR..=0xbf => "fixstr",
+        NIL => "nil",
+        NEVER_USED => "(never used)",
+        FALSE => "false",
+        TRUE => "true",
+        BIN8 => "bin 8",
+        BIN16 => "bin 16",
+        BIN32 => "bin 32",
+        EXT8 => "ext 8",
+        EXT16 => "ext 16",
+        EXT32 => "ext 32",
+        FLOAT32 => "float 32",
+        FLOAT64 => "float 64",
+        UINT8 => "uint 8",
+        UINT16 => "uint 16",
+        UINT32 => "uint 32",
+        UINT64 => "uint 64",
+        INT8 => "int 8",
+        INT16 => "int 16",
+        INT32 => "int 32",
+        INT64 => "int 64",
+        FIXEXT1 => "fixext 1",
+        FIXEXT2 => "fixext 2",
+        FIXEXT4 => "fixext 4",
+        FIXEXT8 => "fixext 8",
+        FIXEXT16 => "fixext 16",
+        STR8 => "str 8",
+        STR16 => "str 16",
+        STR32 => "str 32",
+        ARRAY16 => "array 16",
+        ARRAY32 => "array 32",
+        MAP16 => "map 16",
+        MAP32 => "map 32",
+        NEGATIVE_FIXINT..=0xff => "negative fixint",
+    }
+}
+
 /// The ext type of a timestamp.
 pub const TIMESTAMP: i8 = -1;
 pub const MAX_NANOSECONDS: u32 = 999_999_999;

@@ -1,0 +1,4 @@
+#!/usr/bin/env node
+'use strict';
+
+require('../src/cli').mainOf('from-json', 'json2msgpack', process.argv.slice(2));
