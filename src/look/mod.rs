@@ -1,6 +1,7 @@
 //! Looking into a message without unpacking it: `index.js` beside this is what users call.
 
 pub mod addon;
+mod ahead;
 pub mod keys;
 pub mod many;
 pub mod path;

@@ -1,6 +1,7 @@
 //! Past values without reading them. What is missing is a number of values, and how they nest does
 //! not matter: no stack, however deep they are. Lengths are checked, and claims as `parse` does it.
 
+use crate::look::ahead::Ahead;
 use crate::tape::{FAULT_INVALID_BYTE, Fault, KIND_ARRAY_TAG, KIND_TAG};
 use crate::token::truncated;
 use crate::wire;
@@ -50,8 +51,12 @@ pub static LENGTHS: [u8; 256] = {
 
 /// Numbers in a row that one look tells to have the same width.
 const STRIDE: usize = 8;
+/// The same for points.
+const POINTS: usize = STRIDE / 2;
 /// No attempt at rows where fewer values than this are to come.
-const MIN_ROW: u64 = 2 * STRIDE as u64;
+pub const MIN_ROW: u64 = 2 * STRIDE as u64;
+/// Bytes behind a row, or what turned out to be none, in which no other is looked for.
+pub const NO_ROW: usize = 128;
 
 /// Whether an ext of this kind is a tag: the value behind it belongs to it.
 pub fn is_tag(kind: i32) -> bool {
@@ -60,81 +65,96 @@ pub fn is_tag(kind: i32) -> bool {
 
 /// Where the `owed` values end that start at `pos`.
 pub fn skip(input: &[u8], mut pos: usize, mut owed: u64, kinds: &Kinds) -> Result<usize, Fault> {
+    let mut ahead = Ahead::new(pos);
+    // No attempt at a row of numbers before here.
+    let mut no_row = pos;
     while owed > 0 {
+        if owed >= MIN_ROW && pos >= no_row {
+            let start = pos;
+            (pos, owed) = numbers(input, pos, owed);
+            if pos == start {
+                (pos, owed, _) = points(input, pos, owed, 0);
+            }
+            if pos > start {
+                // Nothing is faster.
+                ahead.not_before(pos + NO_ROW);
+                continue;
+            }
+            no_row = pos + NO_ROW;
+        }
+        if pos >= ahead.from {
+            (pos, owed) = ahead.skip(input, pos, owed, kinds);
+        }
         let Some(&byte) = input.get(pos) else {
             return Err(truncated(pos));
         };
-        let head = HEADS[usize::from(byte)];
-        let left = input.len() - pos;
-        let len = usize::from(head.len);
-        if len > left {
-            return Err(truncated(pos));
-        }
-        if len > 0 {
-            owed = owed - 1 + u64::from(head.inside);
-            if owed > (left - len) as u64 && head.inside > 0 {
-                return Err(truncated(pos));
-            }
-            pos += len;
-            if owed >= MIN_ROW && is_number(byte) {
-                (pos, owed) = row(input, pos, owed, byte);
-            }
-            continue;
-        }
-        owed -= 1;
-        let field = |bytes: usize| length(input, pos, bytes);
-        let (from, len, inside) = match byte {
-            wire::STR8..=wire::STR32 => {
-                let bytes = 1 << (byte - wire::STR8);
-                (pos + 1 + bytes, field(bytes)?, 0)
-            }
-            wire::BIN8..=wire::BIN32 => {
-                let bytes = 1 << (byte - wire::BIN8);
-                (pos + 1 + bytes, field(bytes)?, 0)
-            }
-            wire::ARRAY16 | wire::ARRAY32 => {
-                let bytes = 2 << (byte - wire::ARRAY16);
-                (pos + 1 + bytes, 0, field(bytes)? as u64)
-            }
-            wire::MAP16 | wire::MAP32 => {
-                let bytes = 2 << (byte - wire::MAP16);
-                (pos + 1 + bytes, 0, 2 * field(bytes)? as u64)
-            }
-            wire::EXT8..=wire::EXT32 => {
-                let bytes = 1 << (byte - wire::EXT8);
-                ext(input, pos, pos + 1 + bytes, field(bytes)?, kinds)?
-            }
-            wire::FIXEXT1..=wire::FIXEXT16 => {
-                ext(input, pos, pos + 1, 1 << (byte - wire::FIXEXT1), kinds)?
-            }
-            _ => return Err(Fault::at(FAULT_INVALID_BYTE, pos)),
+        let (end, inside) = match HEADS[usize::from(byte)] {
+            Head { len: 0, .. } => long_value(input, pos, byte, kinds)?,
+            head => (pos + usize::from(head.len), u64::from(head.inside)),
         };
-        // A length field that is there leaves `from` within the input.
-        if len > input.len() - from {
+        if end > input.len() {
             return Err(truncated(pos));
         }
-        owed += inside;
-        if inside > 0 && owed > (input.len() - from - len) as u64 {
+        owed = owed - 1 + inside;
+        if inside > 0 && owed > (input.len() - end) as u64 {
             return Err(truncated(pos));
         }
-        pos = from + len;
+        pos = end;
     }
     Ok(pos)
 }
 
-/// The data of an ext whose type is at `from`, and whether a value follows that belongs to it.
+/// Where the value at `pos` ends and how many are inside it, for those whose first byte does not
+/// tell.
+#[inline(never)]
+pub fn long_value(
+    input: &[u8],
+    pos: usize,
+    byte: u8,
+    kinds: &Kinds,
+) -> Result<(usize, u64), Fault> {
+    let field = |bytes: usize| length(input, pos, bytes);
+    Ok(match byte {
+        wire::STR8..=wire::STR32 => {
+            let bytes = 1 << (byte - wire::STR8);
+            (pos + 1 + bytes + field(bytes)?, 0)
+        }
+        wire::BIN8..=wire::BIN32 => {
+            let bytes = 1 << (byte - wire::BIN8);
+            (pos + 1 + bytes + field(bytes)?, 0)
+        }
+        wire::ARRAY16 | wire::ARRAY32 => {
+            let bytes = 2 << (byte - wire::ARRAY16);
+            (pos + 1 + bytes, field(bytes)? as u64)
+        }
+        wire::MAP16 | wire::MAP32 => {
+            let bytes = 2 << (byte - wire::MAP16);
+            (pos + 1 + bytes, 2 * field(bytes)? as u64)
+        }
+        wire::EXT8..=wire::EXT32 => {
+            let bytes = 1 << (byte - wire::EXT8);
+            ext(input, pos, pos + 1 + bytes, field(bytes)?, kinds)?
+        }
+        wire::FIXEXT1..=wire::FIXEXT16 => {
+            ext(input, pos, pos + 1, 1 << (byte - wire::FIXEXT1), kinds)?
+        }
+        _ => return Err(Fault::at(FAULT_INVALID_BYTE, pos)),
+    })
+}
+
+/// Where an ext whose type is at `from` ends, and whether a value follows that belongs to it.
 fn ext(
     input: &[u8],
     at: usize,
     from: usize,
     len: usize,
     kinds: &Kinds,
-) -> Result<(usize, usize, u64), Fault> {
+) -> Result<(usize, u64), Fault> {
     if len >= input.len() - from {
         return Err(truncated(at));
     }
     let is_tag = is_tag(kinds[usize::from(input[from])]);
-    Ok((from + 1, len, u64::from(is_tag)))
+    Ok((from + 1 + len, u64::from(is_tag)))
 }
 
 /// A big-endian length of 1, 2 or 4 bytes behind the marker at `at`.
@@ -151,35 +171,68 @@ pub fn is_number(byte: u8) -> bool {
     matches!(byte, 0x00..=0x7f | wire::NEGATIVE_FIXINT..=0xff | wire::FLOAT32..=wire::INT64)
 }
 
-/// Goes on past numbers of the same width as the one before, whose first byte was `byte`: without
-/// it every number waits for the first byte of the one before it. Whole values only.
-#[inline(always)]
-pub fn row(input: &[u8], pos: usize, owed: u64, byte: u8) -> (usize, u64) {
-    match HEADS[usize::from(byte)].len {
-        1 => fixints(input, pos, owed),
-        // One look ahead keeps those out that are alone among others.
-        _ if input.get(pos) != Some(&byte) => (pos, owed),
-        2 => numbers::<2>(input, pos, owed, byte),
-        3 => numbers::<3>(input, pos, owed, byte),
-        5 => numbers::<5>(input, pos, owed, byte),
-        9 => numbers::<9>(input, pos, owed, byte),
+/// Goes on past a row of numbers that have the same width: without it each waits for the first byte
+/// of the one before it. Whole values only; `pos` stays where it is if there is no row.
+#[inline(never)]
+pub fn numbers(input: &[u8], pos: usize, owed: u64) -> (usize, u64) {
+    match input.get(pos) {
+        Some(&byte) if is_number(byte) => match LENGTHS[usize::from(byte)] {
+            1 => fixints(input, pos, owed),
+            2 => wide::<2>(input, pos, owed, byte),
+            3 => wide::<3>(input, pos, owed, byte),
+            5 => wide::<5>(input, pos, owed, byte),
+            _ => wide::<9>(input, pos, owed, byte),
+        },
         _ => (pos, owed),
     }
 }
 
 #[inline(always)]
-fn numbers<const WIDTH: usize>(
-    input: &[u8],
-    mut pos: usize,
-    mut owed: u64,
-    byte: u8,
-) -> (usize, u64) {
+fn wide<const WIDTH: usize>(input: &[u8], mut pos: usize, mut owed: u64, byte: u8) -> (usize, u64) {
     while owed >= STRIDE as u64
         && let Some(group) = input.get(pos..pos + STRIDE * WIDTH)
         && (0..STRIDE).fold(0, |other, k| other | (group[k * WIDTH] ^ byte)) == 0
     {
         pos += STRIDE * WIDTH;
         owed -= STRIDE as u64;
+    }
+    (pos, owed)
+}
+
+/// The same for a row of points, arrays of two or three doubles each, and how many numbers each has.
+/// `outside` is owed behind the row.
+#[inline(never)]
+pub fn points(input: &[u8], pos: usize, owed: u64, outside: u64) -> (usize, u64, u64) {
+    const PAIR: u8 = wire::FIXARRAY | 2;
+    const TRIPLE: u8 = wire::FIXARRAY | 3;
+    let ((pos, owed), n) = match input.get(pos) {
+        Some(&PAIR) => (points_of::<2, 19>(input, pos, owed, outside), 2),
+        Some(&TRIPLE) => (points_of::<3, 28>(input, pos, owed, outside), 3),
+        _ => ((pos, owed), 0),
+    };
+    (pos, owed, n)
+}
+
+#[inline(always)]
+fn points_of<const N: usize, const WIDTH: usize>(
+    input: &[u8],
+    mut pos: usize,
+    mut owed: u64,
+    outside: u64,
+) -> (usize, u64) {
+    let header = wire::FIXARRAY | N as u8;
+    while owed >= POINTS as u64
+        && let Some(group) = input.get(pos..pos + POINTS * WIDTH)
+        && (0..POINTS).fold(0, |other, k| {
+            let point = &group[k * WIDTH..(k + 1) * WIDTH];
+            let numbers = (0..N).fold(0, |other, i| other | (point[1 + 9 * i] ^ wire::FLOAT64));
+            other | (point[0] ^ header) | numbers
+        }) == 0
+        // The claim of each array: if there is room behind the last, there was before.
+        && owed + outside - POINTS as u64 <= (input.len() - pos - POINTS * WIDTH) as u64
+    {
+        pos += POINTS * WIDTH;
+        owed -= POINTS as u64;
     }
     (pos, owed)
 }
@@ -274,6 +327,102 @@ mod tests {
                     input.extend([0xcb; 100]);
                     assert_eq!(end(&input), Ok(len));
                 }
+            }
+        }
+    }
+
+    /// The same, a value at a time.
+    fn plain(input: &[u8], mut pos: usize, mut owed: u64) -> Result<usize, Fault> {
+        while owed > 0 {
+            let (token, end) = crate::token::token(input, pos)?;
+            let inside = match token {
+                crate::token::Token::Array(n) => u64::from(n),
+                crate::token::Token::Map(n) => 2 * u64::from(n),
+                _ => 0,
+            };
+            owed = owed - 1 + inside;
+            if inside > 0 && owed > (input.len() - end) as u64 {
+                return Err(truncated(pos));
+            }
+            pos = end;
+        }
+        Ok(pos)
+    }
+
+    /// Values of all kinds, one behind the other, `count` of them at the top.
+    fn mixture(mut seed: u64, count: usize, kinds: u64) -> Vec<u8> {
+        let mut random = move |below: u64| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (seed >> 33) % below
+        };
+        let mut input = Vec::new();
+        let mut open = count;
+        while open > 0 {
+            open -= 1;
+            let noise = |n: u64, random: &mut dyn FnMut(u64) -> u64| {
+                (0..n).map(|_| random(256) as u8).collect::<Vec<_>>()
+            };
+            match random(kinds) {
+                0 => input.push(random(128) as u8),
+                1 => {
+                    let text = noise(random(32), &mut random);
+                    input.push(0xa0 | text.len() as u8);
+                    input.extend(text);
+                }
+                2 => {
+                    input.push(0xcb);
+                    input.extend(noise(8, &mut random));
+                }
+                3 => {
+                    let n = random(6) as usize;
+                    input.push(0x90 | n as u8);
+                    open += n;
+                }
+                4 => {
+                    input.push(0x92);
+                    for _ in 0..2 {
+                        input.push(0xcb);
+                        input.extend(noise(8, &mut random));
+                    }
+                }
+                5 => {
+                    let text = noise(random(300), &mut random);
+                    input.extend([0xda, (text.len() >> 8) as u8, text.len() as u8]);
+                    input.extend(text);
+                }
+                6 => {
+                    let n = random(4) as usize;
+                    input.push(0x80 | n as u8);
+                    open += 2 * n;
+                }
+                _ => {
+                    input.push(0xcd);
+                    input.extend(noise(2, &mut random));
+                }
+            }
+        }
+        input
+    }
+
+    #[test]
+    fn in_several_places_at_once_as_one_by_one() {
+        for seed in 0..60 {
+            // Fewer kinds are rows and points, more are none.
+            let mut input = mixture(seed, 6000, 1 + seed % 8);
+            let count = 6000;
+            assert_eq!(skip(&input, 0, count, &NO_KINDS), Ok(input.len()), "seed {seed}");
+            for part in 1..40 {
+                let count = count * part / 40;
+                assert_eq!(skip(&input, 0, count, &NO_KINDS), plain(&input, 0, count));
+                let cut = &input[..input.len() * part as usize / 40];
+                assert_eq!(skip(cut, 0, 6000, &NO_KINDS), plain(cut, 0, 6000), "seed {seed}");
+            }
+            for k in 0..40 {
+                let at = input.len() * k / 40 + 7 * k % 11;
+                let Some(byte) = input.get_mut(at) else { continue };
+                let before = std::mem::replace(byte, [0xc1, 0xdd, 0xdf, 0xdb][k % 4]);
+                assert_eq!(skip(&input, 0, count, &NO_KINDS), plain(&input, 0, count));
+                input[at] = before;
             }
         }
     }

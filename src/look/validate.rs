@@ -5,7 +5,9 @@
 //! claims too many entries is found out only where they are missing.
 
 use crate::look::path::skip_one;
-use crate::look::skip::{Kinds, LENGTHS, is_number, is_tag, length, row};
+use crate::look::skip::{
+    Kinds, LENGTHS, MIN_ROW, NO_ROW, is_number, is_tag, length, numbers, points,
+};
 use crate::tape::*;
 use crate::token::{timestamp, truncated};
 use crate::wire;
@@ -246,6 +248,8 @@ impl Validator {
     fn values<const LAST: bool, const FATAL: bool>(&mut self, input: &[u8], rules: &Rules) -> Run {
         let mut f = self.f;
         let mut pos = 0;
+        // No attempt at a row of numbers before here.
+        let mut no_row = 0;
         // Bytes for what is claimed.
         let room = |pos: usize| if LAST { (input.len() - pos) as u64 } else { u64::MAX };
         // What a value that is cut off comes to.
@@ -326,22 +330,33 @@ impl Validator {
                         pos = end;
                         f.left -= 1;
                     }
-                    let Some((end, _)) = short_value::<FATAL>(input, pos) else {
+                    let Some(end) = short_value::<FATAL>(input, pos) else {
                         break;
                     };
                     pos = end;
                     f.left -= 1;
                 }
             } else {
+                if f.left >= MIN_ROW && pos >= no_row {
+                    let start = pos;
+                    (pos, f.left) = numbers(input, pos, f.left);
+                    if pos == start && self.open < rules.max_depth {
+                        let before = f.left;
+                        let n;
+                        (pos, f.left, n) = points(input, pos, f.left, f.owed);
+                        if pos > start {
+                            self.summary.nodes += n * (before - f.left);
+                            self.summary.depth = self.summary.depth.max(self.open + 1);
+                        }
+                    }
+                    no_row = if pos > start { pos } else { pos + NO_ROW };
+                }
                 while f.left > 0 {
-                    let Some((end, byte)) = short_value::<FATAL>(input, pos) else {
+                    let Some(end) = short_value::<FATAL>(input, pos) else {
                         break;
                     };
                     pos = end;
                     f.left -= 1;
-                    if is_number(byte) {
-                        (pos, f.left) = row(input, pos, f.left, byte);
-                    }
                 }
             }
             if f.left == 0 {
@@ -504,9 +519,9 @@ fn short_key<const FATAL: bool>(input: &[u8], pos: usize) -> Option<usize> {
     Some(end)
 }
 
-/// Where a value ends whose first byte tells, and that byte.
+/// Where a value ends whose first byte tells.
 #[inline(always)]
-fn short_value<const FATAL: bool>(input: &[u8], pos: usize) -> Option<(usize, u8)> {
+fn short_value<const FATAL: bool>(input: &[u8], pos: usize) -> Option<usize> {
     let byte = *input.get(pos)?;
     let len = usize::from(LENGTHS[usize::from(byte)]);
     let end = pos + len;
@@ -516,7 +531,7 @@ fn short_value<const FATAL: bool>(input: &[u8], pos: usize) -> Option<(usize, u8
     if FATAL && byte & 0xe0 == wire::FIXSTR && !input[pos + 1..end].is_ascii() {
         return None;
     }
-    Some((end, byte))
+    Some(end)
 }
 
 /// Whether a key of an object can start with this byte.
