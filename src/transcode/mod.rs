@@ -2,6 +2,7 @@
 //! directions, `values` finds where a JSON text ends that is followed by others.
 
 pub mod addon;
+pub mod elements;
 mod fast_lane;
 pub mod from_json;
 pub mod json_text;
