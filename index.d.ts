@@ -321,7 +321,8 @@ export interface JsonToMsgpackOptions {
  * Encodes what a JSON text says as MessagePack, without making the values of it.
  *
  * The bytes are those of `pack(JSON.parse(json))`, except that integers keep all digits of 64 bits,
- * and that what an object has twice is there twice. −0 is a float, larger numbers too.
+ * and that what an object has twice is there twice. −0 is a float, larger numbers too; one past the
+ * range of a double is `ERR_MSGPACK_JSON`, not infinity.
  *
  * @param json a string, or bytes that are UTF-8
  * @returns a new `Buffer`

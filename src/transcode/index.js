@@ -32,12 +32,12 @@ function createTranscode(binding, features) {
   }
 
   function jsonToMsgpack(json, options) {
-    const { flags, maxDepth, space } = readFromJsonOptions(options);
+    const { flags, maxDepth, space } = readFromJsonOptions(options ?? {});
     return bytesOr(jsonFault, transcoder().fromJson(jsonText(json), flags, maxDepth, space));
   }
 
   function msgpackToJson(bytes, options) {
-    const { flags, maxDepth, space } = readToJsonOptions(options);
+    const { flags, maxDepth, space } = readToJsonOptions(options ?? {});
     const input = toUint8Array(bytes);
     return bytesOr(messageFault, transcoder().toJson(input, flags, maxDepth, space));
   }
@@ -97,6 +97,8 @@ const NAMES = {
 };
 
 function jsonFault({ code, column, line, message, offset }) {
+  // The text was right; no Buffer can be so long.
+  if (message === undefined) return fault(code, offset);
   const where = `at byte ${offset}, line ${line}, column ${column}`;
   const error = named(NAMES[code] ?? 'INTERNAL', `Bad JSON: ${message} (${where})`, { offset });
   return Object.assign(error, { line, column });
