@@ -4,15 +4,15 @@
 //! then a container has a header of one byte; what turns out to be otherwise is made so when the
 //! message is copied to where it is wanted.
 
-use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::fmt;
 use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use data_encoding::{BASE64, Encoding, HEXLOWER_PERMISSIVE};
-use memchr::{memchr, memchr_iter, memrchr};
+use memchr::{memchr, memchr_iter, memchr2, memrchr};
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
 use super::fast_lane::{FastLane, Frame, Keys};
@@ -89,21 +89,38 @@ pub struct FromJson {
 }
 
 impl FromJson {
-    /// Adds the message or messages of a whole text.
-    pub fn read(&mut self, text: &[u8], options: Options) -> Result<(), JsonFault> {
+    /// Adds the message or messages of a whole text. After a fault those before it stay.
+    pub fn read(&mut self, bytes: &[u8], options: Options) -> Result<(), JsonFault> {
         // All of the text at once: string by string it takes three times as long.
-        let text = match simdutf8::compat::from_utf8(text) {
-            Ok(text) => Cow::Borrowed(text),
-            Err(error) if options.fatal_utf8 => {
-                let fault = Fault::at(FAULT_INVALID_UTF8, error.valid_up_to());
-                return Err(JsonFault::new(text, fault, "ill-formed UTF-8".to_owned()));
-            }
-            Err(_) => encoding_rs::UTF_8.decode_without_bom_handling(text).0,
+        let error = match simdutf8::compat::from_utf8(bytes) {
+            Ok(text) => return self.read_text(text, options),
+            Err(error) => error,
         };
+        if !options.fatal_utf8 {
+            let text = encoding_rs::UTF_8.decode_without_bom_handling(bytes).0;
+            return self.read_text(&text, options).map_err(|mut fault| {
+                fault.fault.offset = offset_before_decoding(bytes, fault.fault.offset);
+                fault
+            });
+        }
+        // Something before it may be wrong already. No value goes on behind a U+FFFD.
+        let valid = &bytes[..error.valid_up_to()];
+        let mut text = String::from_utf8_lossy(valid).into_owned();
+        text.push(char::REPLACEMENT_CHARACTER);
+        match self.read_text(&text, options) {
+            Err(fault) if fault.fault.offset < valid.len() => Err(fault),
+            _ => {
+                let fault = Fault::at(FAULT_INVALID_UTF8, valid.len());
+                Err(JsonFault::new(valid, fault, "ill-formed UTF-8".to_owned()))
+            }
+        }
+    }
+
+    fn read_text(&mut self, text: &str, options: Options) -> Result<(), JsonFault> {
         let mark = self.mark();
-        let first = self.read_as_it_is(&text, options);
+        let first = self.read_as_it_is(text, options);
         let Err((fault, message)) = first else { return Ok(()) };
-        match without_halves(&text).filter(|_| fault.code == FAULT_JSON) {
+        match without_halves(text).filter(|_| fault.code == FAULT_JSON) {
             None => Err(JsonFault::new(text.as_bytes(), fault, message)),
             Some(text) => {
                 self.reset(mark);
@@ -139,15 +156,27 @@ impl FromJson {
         self.fault = None;
         let mut json = serde_json::Deserializer::from_str(text);
         json.disable_recursion_limit();
-        let read = Value(self).deserialize(&mut json).and_then(|()| json.end());
-        read.map_err(|error| {
-            let code = self.fault.unwrap_or(FAULT_JSON);
-            let at = offset + error_offset(text.as_bytes(), &error);
-            let full = error.to_string();
+        let read =
+            AssertUnwindSafe(|| Value(self).deserialize(&mut json).and_then(|()| json.end()));
+        let error = match catch_unwind(read) {
+            Ok(read) => read.err().map(|error| error.to_string()),
+            Err(panic) => match panic.downcast() {
+                Ok(halt) => {
+                    let Halt(error) = *halt;
+                    Some(error)
+                }
+                Err(panic) => resume_unwind(panic),
+            },
+        };
+        if let Some(error) = error {
             self.reset(mark);
-            let message = full.rfind(" at line ").map_or(full.as_str(), |end| &full[..end]);
-            (Fault::at(code, at), message.to_owned())
-        })?;
+            let code = self.fault.unwrap_or(FAULT_JSON);
+            let (mut at, message) = error_place(text.as_bytes(), &error);
+            if code == FAULT_DEPTH {
+                at = too_deep(text.as_bytes(), max_depth);
+            }
+            return Err((Fault::at(code, offset + at), message.to_owned()));
+        }
         self.values += 1;
         Ok(())
     }
@@ -304,6 +333,15 @@ fn header(n: u32, is_map: bool) -> ([u8; 5], usize) {
     if n > 0xffff { ([long, a, b, c, d], 5) } else { ([short, c, d, 0, 0], 3) }
 }
 
+/// The first error, on its way to where it is told. It takes the short way: by the long one every
+/// level that it leaves would look for an error of its own, and count all lines before that.
+struct Halt(String);
+
+#[cold]
+fn halt<T, E: fmt::Display>(error: E) -> T {
+    resume_unwind(Box::new(Halt(error.to_string())))
+}
+
 /// A value, which goes to the message.
 struct Value<'a>(&'a mut FromJson);
 
@@ -367,7 +405,7 @@ impl<'de> Visitor<'de> for Value<'_> {
         let at = to.open()?;
         stacker::maybe_grow(STACK_ROOM, STACK_STEP, || {
             let mut n = 0;
-            while seq.next_element_seed(Value(to))?.is_some() {
+            while seq.next_element_seed(Value(to)).unwrap_or_else(halt).is_some() {
                 n += 1;
             }
             to.close(at, n, false)
@@ -383,16 +421,17 @@ impl<'de> Visitor<'de> for Value<'_> {
             let edits = to.edits.len();
             loop {
                 let key = to.out.pos;
-                let Some(name) = map.next_key_seed(Key(to))? else { break };
+                let Some(name) = map.next_key_seed(Key(to)).unwrap_or_else(halt) else { break };
                 let value = to.out.pos;
-                map.next_value_seed(Value(to))?;
+                map.next_value_seed(Value(to)).unwrap_or_else(halt);
                 ext.add(pairs.all.len(), name, value, &to.out);
                 pairs.add(key, value, &to.out);
             }
+            let has_each_once = pairs.again.is_empty();
             let n = pairs.once(&mut to.edits);
             to.close(at, n, true)?;
-            if let (2, Some(form), Some(ext_type), Some(data)) =
-                (n, to.exts, ext.ext_type, ext.data)
+            if let (2, true, Some(form), Some(ext_type), Some(data)) =
+                (n, has_each_once, to.exts, ext.ext_type, ext.data)
                 && let Some(bytes) = ext_data(&to.out.written()[data..], form)
             {
                 to.edits.truncate(edits);
@@ -570,17 +609,85 @@ fn without_halves(text: &str) -> Option<String> {
     String::from_utf8(repaired).ok()
 }
 
-/// Where in the text an error is.
-fn error_offset(text: &[u8], error: &serde_json::Error) -> usize {
-    if error.is_eof() {
-        return text.len();
-    }
-    let line_start = match error.line() {
-        0 | 1 => 0,
-        line => memchr_iter(b'\n', text).nth(line - 2).map_or(text.len(), |at| at + 1),
+/// Where in the text the error is that serde_json tells as `… at line … column …`, and what it is.
+#[cold]
+fn error_place<'a>(text: &[u8], error: &'a str) -> (usize, &'a str) {
+    let (message, place) = error.rsplit_once(" at line ").unwrap_or((error, ""));
+    let (line, column) = place.split_once(" column ").unwrap_or_default();
+    let number = |text: &str| text.parse().unwrap_or(0);
+    let at = if message.starts_with("EOF ") {
+        text.len()
+    } else {
+        let line_start = match number(line) {
+            0 | 1 => 0,
+            line => memchr_iter(b'\n', text).nth(line - 2).map_or(text.len(), |at| at + 1),
+        };
+        // The column counts the bytes up to the one that is wrong.
+        (line_start + number(column)).saturating_sub(1).min(text.len())
     };
-    // The column counts the bytes up to the one that is wrong.
-    (line_start + error.column()).saturating_sub(1).min(text.len())
+    if message == "number out of range" {
+        let is_part = |byte: &u8| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E');
+        let before = text[..at].iter().rposition(|byte| !is_part(byte));
+        return (before.map_or(0, |before| before + 1), message);
+    }
+    bad_digit(text, at).map_or((at, message), |digit| (digit, "invalid escape"))
+}
+
+/// The first byte of an escape's four digits that is none, for an error that is told behind them.
+fn bad_digit(text: &[u8], at: usize) -> Option<usize> {
+    const DIGITS: usize = 4;
+    (at.saturating_sub(1 + DIGITS)..at).find_map(|escape| {
+        let slashes = text[..escape].iter().rev().take_while(|&&byte| byte == b'\\').count();
+        if !text[escape..].starts_with(b"\\u") || slashes % 2 != 0 {
+            return None;
+        }
+        let mut digits = text[escape + 2..].iter().take(DIGITS);
+        Some(escape + 2 + digits.position(|byte| !byte.is_ascii_hexdigit())?)
+    })
+}
+
+/// Where a text that is right so far has more than `max_depth` containers open.
+fn too_deep(text: &[u8], max_depth: usize) -> usize {
+    let (mut depth, mut at) = (0, 0);
+    while let Some(&byte) = text.get(at) {
+        match byte {
+            b'"' => {
+                at += 1;
+                while let Some(next) = text.get(at..).and_then(|rest| memchr2(b'"', b'\\', rest)) {
+                    at += next;
+                    if text[at] == b'"' {
+                        break;
+                    }
+                    at += 2;
+                }
+            }
+            b'[' | b'{' if depth == max_depth => break,
+            b'[' | b'{' => depth += 1,
+            b']' | b'}' => depth -= 1,
+            _ => {}
+        }
+        at += 1;
+    }
+    at.min(text.len())
+}
+
+/// Where in `bytes` an offset of their text is, which has U+FFFD for what is ill-formed.
+fn offset_before_decoding(bytes: &[u8], offset: usize) -> usize {
+    let (mut at, mut left) = (0, offset);
+    for chunk in bytes.utf8_chunks() {
+        let valid = chunk.valid().len();
+        if left <= valid {
+            return at + left;
+        }
+        at += valid;
+        left -= valid;
+        if left < char::REPLACEMENT_CHARACTER.len_utf8() {
+            return at;
+        }
+        at += chunk.invalid().len();
+        left -= char::REPLACEMENT_CHARACTER.len_utf8();
+    }
+    at
 }
 
 /// Of no place in the text.

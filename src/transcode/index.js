@@ -127,6 +127,8 @@ const NAMES = {
 };
 
 function jsonFault({ code, column, line, message, offset }) {
+  // The text was right; no Buffer can be so long.
+  if (message === undefined) return fault(code, offset);
   const where = `at byte ${offset}, line ${line}, column ${column}`;
   const error = named(NAMES[code] ?? 'INTERNAL', `Bad JSON: ${message} (${where})`, { offset });
   return Object.assign(error, { line, column });
