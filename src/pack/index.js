@@ -6,6 +6,7 @@
 const { types } = require('node:util');
 const { LENGTH_F64, SHARED, SLAB, STATUS, STATUS_IN_SLAB, STATUS_OK } = require('../tape');
 const { MsgpackError } = require('../error');
+const { FastBuffer } = require('../fast-buffer');
 const { codeFor } = require('../own-code');
 const { Slab } = require('../slab');
 const { checkRoom } = require('./target');
