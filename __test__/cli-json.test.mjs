@@ -229,9 +229,9 @@ test('from-json: --exts, --binary, --utf8', () => {
   packs(fromJson(json, '--exts'), 'd5 05 0102');
   packs(fromJson('{"$ext":5,"data":"0102"}', '--exts', '--binary', 'hex'), 'd5 05 0102');
   packs(fromJson(bytes('22 61 ff 22')), 'a4 61 efbfbd');
-  const { status, stdout, stderr } = fromJson(bytes('22 61 ff 22'), '--utf8', 'fatal');
-  assert.deepEqual([status, hex(stdout)], [1, '']);
-  assert.match(stderr, /^<stdin>:1:\d+: /);
+  const { status, stdout, stderr } = fromJson(bytes('31 20 22 61 ff 22'), '--utf8', 'fatal');
+  assert.deepEqual([status, hex(stdout)], [1, '01']);
+  assert.match(stderr, /^<stdin>:1:5: /);
 });
 
 test('extensions are what they are on the wire', () => {
