@@ -1,7 +1,7 @@
 // Streams without an end in memory, readers that stop reading, and writers that stop writing.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { closeSync, openSync, truncateSync } from 'node:fs';
+import { closeSync, openSync, truncateSync, writeSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { test } from 'node:test';
@@ -27,8 +27,9 @@ async function measured(args, pieces, options = {}) {
     nodeFlags: ['--require', meter],
     ...options,
   });
-  const result = { bytes: 0, lines: 0, tail: Buffer.alloc(0) };
+  const result = { bytes: 0, lines: 0, head: null, tail: Buffer.alloc(0) };
   child.stdout.on('data', (chunk) => {
+    result.head ??= Buffer.from(chunk.subarray(0, 5));
     result.bytes += chunk.length;
     for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, at + 1)) result.lines += 1;
     result.tail = Buffer.concat([result.tail, chunk]).subarray(-200);
@@ -87,6 +88,38 @@ test('from-json: 300 MB of JSON Lines in bounded memory', async () => {
   isGood(result);
   assert.equal(result.bytes, blocks * messages.length);
   assert.deepEqual(result.tail.subarray(-100), messages.subarray(-100));
+});
+
+test('from-json: a file that is one array of 300 MB in bounded memory', async () => {
+  const file = files.put('array.json', '[\n');
+  const fd = openSync(file, 'a');
+  const elements = Buffer.from(`${JSON.stringify(record)},\n`.repeat(PER_BLOCK));
+  for (let i = 0; i < blocks; i++) writeSync(fd, elements);
+  writeSync(fd, '"the last"]\n');
+  closeSync(fd);
+  const result = await measured(['from-json', file], null);
+  isGood(result);
+  const head = Buffer.from([0xdd, 0, 0, 0, 0]);
+  head.writeUInt32BE(count + 1, 1);
+  const last = pack('the last');
+  assert.equal(result.bytes, head.length + blocks * messages.length + last.length);
+  assert.deepEqual(result.head, head);
+  assert.deepEqual(
+    result.tail.subarray(-100 - last.length),
+    Buffer.concat([messages.subarray(-100), last]),
+  );
+});
+
+test('from-json: a fault far behind in a large array', async () => {
+  const times = Math.ceil(17e6 / lines.length);
+  const elements = `${JSON.stringify(record)},\n`.repeat(PER_BLOCK * times);
+  const file = files.put('bad-array.json', `[\n${elements}  nul]\n`);
+  const result = await measured(['from-json', file], null);
+  assert.equal(result.status, 1);
+  // An array 16.
+  assert.equal(result.bytes, 3 + times * messages.length);
+  const place = `${PER_BLOCK * times + 2}:5`;
+  assert.equal(result.stderr, `${file}:${place}: Bad JSON: expected ident\n`);
 });
 
 test('get: one value out of each message of 300 MB, in bounded memory', async () => {

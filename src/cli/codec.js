@@ -10,7 +10,15 @@ const { createTranscode } = require('../transcode');
 
 const features = { kinds: [] };
 
-const { createFromJson, createToJson } = createTranscode(binding, features);
+const transcode = createTranscode(binding, features);
+const { createCount, createFromJson, createFromJsonArray, createToJson } = transcode;
 const { createValidator } = createLook(binding, features, null, null);
 
-module.exports = { createFromJson, createInspector, createToJson, createValidator };
+module.exports = {
+  createCount,
+  createFromJson,
+  createFromJsonArray,
+  createInspector,
+  createToJson,
+  createValidator,
+};

@@ -4,7 +4,7 @@
 // does not keep the next from its turn.
 
 const { MsgpackError } = require('../error');
-const { openInput } = require('./input');
+const { ReadError, openInput } = require('./input');
 const { Output } = require('./output');
 const { progressOf } = require('./progress');
 const { isSystemError, reasonOf } = require('./system-error');
@@ -19,12 +19,6 @@ function describe(name, { line, column, offset, message }) {
 
 /** Where something about a file is said, one line each. */
 const complain = (text) => process.stderr.write(`${text}\n`);
-
-class ReadError extends Error {
-  constructor(cause) {
-    super(reasonOf(cause), { cause });
-  }
-}
 
 async function* readFrom(input, progress) {
   const chunks = input.chunks[Symbol.asyncIterator]();
@@ -56,7 +50,7 @@ async function convertFile(name, output, create) {
     return false;
   }
   try {
-    const converter = create(input);
+    const converter = await create(input);
     for await (const chunk of readFrom(input, progressOf(input, output))) {
       await output.write(converter.write(chunk));
     }
@@ -75,8 +69,8 @@ async function convertFile(name, output, create) {
 }
 
 /**
- * Converts each of the files by a converter of its own: `create(input)` → `{ write, end }`, whose
- * MsgpackError has what was still good as `output`. Returns the exit status.
+ * Converts each of the files by a converter of its own: `create(input)` → `{ write, end }` or a promise
+ * of it, whose MsgpackError has what was still good as `output`. Returns the exit status.
  */
 async function convert(files, file, create) {
   const output = new Output(file);

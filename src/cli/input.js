@@ -1,9 +1,17 @@
 'use strict';
 
 const fs = require('node:fs');
+const { reasonOf } = require('./system-error');
 
 /** Bytes that are read at a time. What they become, as text, may be many times as much. */
 const CHUNK = 64 * 1024;
+
+/** A file that cannot be read to its end. */
+class ReadError extends Error {
+  constructor(cause) {
+    super(reasonOf(cause), { cause });
+  }
+}
 
 /**
  * Opens a file, or standard input for `-`. `chunks` is read once, and each of them is good until the
@@ -40,4 +48,4 @@ async function* chunksOf(handle) {
   }
 }
 
-module.exports = { openInput };
+module.exports = { ReadError, openInput };

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use napi::sys::{self, napi_callback_info, napi_env, napi_value};
 use napi::{Error, Result};
 
+use super::elements::{ArrayStream, Count};
 use super::from_json::{self, FromJson, JsonFault};
 use super::json_text::{Binary, Text};
 use super::path_filter::PathFilter;
@@ -118,6 +119,8 @@ pub(crate) unsafe extern "C" fn create_transcoder(
             add_function(env, transcoder, c"toJsonAsync", to_json_async, shared.clone())?;
             add_function(env, transcoder, c"openFromJson", open_from_json, shared.clone())?;
             add_function(env, transcoder, c"openToJson", open_to_json, shared.clone())?;
+            add_function(env, transcoder, c"openCount", open_count, shared.clone())?;
+            add_function(env, transcoder, c"openArray", open_array, shared.clone())?;
             add_function(env, transcoder, c"setExtKind", set_ext_kind, shared)?;
         }
         Ok(transcoder)
@@ -542,6 +545,77 @@ unsafe extern "C" fn write_from_json(env: napi_env, info: napi_callback_info) ->
         message(env, &mut from_json)
     }
     // SAFETY: made by `open_from_json` with this state.
+    unsafe { call(env, info, body) }
+}
+
+/// `openCount()` → `write(chunk, isLast)`, a function that returns how many elements the array has that
+/// a text is, when it has seen all of it; −1 for a text that is something else.
+unsafe extern "C" fn open_count(env: napi_env, info: napi_callback_info) -> napi_value {
+    fn body(_: &Shared, env: napi_env, []: [napi_value; 0]) -> Result<napi_value> {
+        stream_object(env, c"write", write_count, RefCell::new(Count::default()))
+    }
+    // SAFETY: made by `create_transcoder` with this state.
+    unsafe { call(env, info, body) }
+}
+
+unsafe extern "C" fn write_count(env: napi_env, info: napi_callback_info) -> napi_value {
+    fn body(
+        shared: &RefCell<Count>,
+        env: napi_env,
+        [chunk, is_last]: [napi_value; 2],
+    ) -> Result<napi_value> {
+        let mut count = borrow(shared)?;
+        // SAFETY: no JavaScript runs while the chunk is read.
+        count.feed(unsafe { private_bytes(env, chunk) }.unwrap_or_default());
+        if integer(env, is_last)? == 0 && !count.is_other() {
+            return Ok(null_mut());
+        }
+        number(env, count.total().map_or(-1.0, |total| total as f64))
+    }
+    // SAFETY: made by `open_count` with this state.
+    unsafe { call(env, info, body) }
+}
+
+/// `openArray(flags, maxDepth, [], total)` → the same as `openFromJson`, for one text that is an array
+/// of so many elements: each is written when it is complete.
+unsafe extern "C" fn open_array(env: napi_env, info: napi_callback_info) -> napi_value {
+    fn body(
+        shared: &Shared,
+        env: napi_env,
+        [flags, max_depth, indent, total]: [napi_value; 4],
+    ) -> Result<napi_value> {
+        let kinds = &borrow(shared)?.kinds;
+        let options = settings(env, [flags, max_depth, indent], kinds)?.of_from_json();
+        let state = ArrayStream::new(options, integer(env, total)?);
+        stream_object(env, c"write", write_array, RefCell::new(state))
+    }
+    // SAFETY: made by `create_transcoder` with this state.
+    unsafe { call(env, info, body) }
+}
+
+unsafe extern "C" fn write_array(env: napi_env, info: napi_callback_info) -> napi_value {
+    fn body(
+        shared: &RefCell<ArrayStream>,
+        env: napi_env,
+        [chunk, is_last]: [napi_value; 2],
+    ) -> Result<napi_value> {
+        let mut state = borrow(shared)?;
+        let is_last = integer(env, is_last)? != 0;
+        // SAFETY: no JavaScript runs while the chunk is read.
+        let chunk = unsafe { private_bytes(env, chunk) }.unwrap_or_default();
+        let mut from_json = FromJson::default();
+        let outcome = memory::attempt(
+            &mut from_json,
+            |from_json| state.feed(chunk, is_last, from_json),
+            FromJson::clear,
+        );
+        let output = message(env, &mut from_json)?;
+        let Err(fault) = outcome else { return Ok(output) };
+        let value = json_fault(env, &fault)?;
+        set(env, value, c"output", output)?;
+        Ok(value)
+    }
+    // SAFETY: made by `open_array` with this state.
     unsafe { call(env, info, body) }
 }
 

@@ -3,6 +3,9 @@
 
 use memchr::memchr2;
 
+use super::from_json::{FromJson, JsonFault, Options, position};
+use crate::tape::{FAULT_JSON, Fault};
+
 /// What stands at the end of a piece.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mark {
@@ -107,15 +110,119 @@ impl Count {
         }
     }
 
+    /// Whether the text is known not to be one array.
+    pub fn is_other(&self) -> bool {
+        self.is_other
+    }
+
     /// How many there are, or `None` if the text is not one array.
     pub fn total(&self) -> Option<u64> {
         (self.elements.is_over() && !self.is_other).then_some(self.count)
     }
 }
 
+/// One message from a JSON text that is an array and comes in pieces: how many elements it has is
+/// known already.
+pub struct ArrayStream {
+    options: Options,
+    elements: Elements,
+    total: u32,
+    seen: u64,
+    /// The element at hand so far.
+    rest: Vec<u8>,
+    /// What was before it: bytes, lines, and UTF-16 units in its line.
+    before: usize,
+    lines: usize,
+    units: usize,
+}
+
+impl ArrayStream {
+    pub fn new(options: Options, total: u32) -> ArrayStream {
+        let max_depth = options.max_depth.saturating_sub(1);
+        ArrayStream {
+            options: Options { multiple: false, max_depth, ..options },
+            elements: Elements::default(),
+            total,
+            seen: 0,
+            rest: Vec::new(),
+            before: 0,
+            lines: 0,
+            units: 0,
+        }
+    }
+
+    /// Adds what is complete by now.
+    pub fn feed(
+        &mut self,
+        mut text: &[u8],
+        is_last: bool,
+        to: &mut FromJson,
+    ) -> Result<(), JsonFault> {
+        while let Some((end, mark)) = self.elements.next(text) {
+            let (piece, tail) = text.split_at(end);
+            self.rest.extend_from_slice(piece);
+            match mark {
+                Mark::Open => to.put_array_header(self.total),
+                Mark::Comma => self.element(to)?,
+                Mark::Close if self.seen == 0 && self.is_space() => {}
+                Mark::Close => self.element(to)?,
+                Mark::Other => return Err(self.fault("trailing characters")),
+            }
+            if mark == Mark::Close && self.seen != u64::from(self.total) {
+                return Err(self.fault("the text has changed meanwhile"));
+            }
+            // The mark itself is no part of what comes next.
+            self.rest.push(tail[0]);
+            self.pass();
+            text = &tail[1..];
+        }
+        self.rest.extend_from_slice(text);
+        if is_last && !self.elements.is_over() {
+            return Err(self.fault("EOF while parsing a list"));
+        }
+        Ok(())
+    }
+
+    fn element(&mut self, to: &mut FromJson) -> Result<(), JsonFault> {
+        to.read(&self.rest, self.options).map_err(|fault| self.placed(fault))?;
+        self.seen += 1;
+        Ok(())
+    }
+
+    fn is_space(&self) -> bool {
+        self.rest.iter().all(u8::is_ascii_whitespace)
+    }
+
+    /// What is at hand is done with.
+    fn pass(&mut self) {
+        let (line, column) = position(&self.rest);
+        self.units = column - 1 + if line == 1 { self.units } else { 0 };
+        self.lines += line - 1;
+        self.before += self.rest.len();
+        self.rest.clear();
+    }
+
+    /// A fault behind what is at hand.
+    fn fault(&self, message: &str) -> JsonFault {
+        let fault = Fault::at(FAULT_JSON, self.rest.len());
+        self.placed(JsonFault::new(&self.rest, fault, message.to_owned()))
+    }
+
+    /// The place of a fault in the whole text, by that in what is at hand.
+    fn placed(&self, mut fault: JsonFault) -> JsonFault {
+        if fault.line == 1 {
+            fault.column += self.units;
+        }
+        fault.line += self.lines;
+        fault.fault.offset += self.before;
+        fault
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::Count;
+    use super::super::from_json::{FromJson, Options};
+    use super::{ArrayStream, Count};
 
     fn count(text: &str, step: usize) -> Option<u64> {
         let mut count = Count::default();
@@ -140,6 +247,69 @@ mod tests {
         ] {
             for step in 1..=text.len().max(1) {
                 assert_eq!(count(text, step), expected, "{text} in pieces of {step}");
+            }
+        }
+    }
+
+    const OPTIONS: Options =
+        Options { max_depth: 3, multiple: false, exts: None, fatal_utf8: false };
+
+    fn bytes(from_json: &mut FromJson) -> Vec<u8> {
+        let mut bytes = vec![0; from_json.len()];
+        from_json.copy_to(&mut bytes);
+        bytes
+    }
+
+    /// The message, or code, offset, line, column.
+    fn stream(text: &[u8], total: u32, step: usize) -> Result<Vec<u8>, (i32, usize, usize, usize)> {
+        let mut stream = ArrayStream::new(OPTIONS, total);
+        let mut to = FromJson::default();
+        let pieces = text.chunks(step).map(|piece| (piece, false)).chain([(&[][..], true)]);
+        for (piece, is_last) in pieces {
+            stream.feed(piece, is_last, &mut to).map_err(|found| {
+                (found.fault.code, found.fault.offset, found.line, found.column)
+            })?;
+        }
+        Ok(bytes(&mut to))
+    }
+
+    #[test]
+    fn an_array_in_pieces_is_the_array() {
+        for text in [
+            "[]",
+            " [ ] ",
+            "[1]",
+            "\n[1, \"a,]\\\"\" ,[2,[]],{\"a\":{}}\n , null]\n",
+            "[\"\u{e9}\u{1f600}\",\"\\ud83d\\ude00\"]",
+        ] {
+            let mut whole = FromJson::default();
+            whole.read(text.as_bytes(), OPTIONS).unwrap_or_else(|fault| panic!("{fault:?}"));
+            let mut count = Count::default();
+            count.feed(text.as_bytes());
+            let total = count.total().unwrap_or_default() as u32;
+            let expected = bytes(&mut whole);
+            for step in 1..=text.len() {
+                assert_eq!(stream(text.as_bytes(), total, step), Ok(expected.clone()), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn faults_are_where_they_are_in_the_whole() {
+        use crate::tape::{FAULT_DEPTH, FAULT_JSON};
+        for (text, total, expected) in [
+            ("[1,\n \u{e9}]", 2, (FAULT_JSON, 5, 2, 2)),
+            ("[1,\n2,\n\"\u{e9}\",x]", 4, (FAULT_JSON, 12, 3, 5)),
+            ("[1,,2]", 3, (FAULT_JSON, 3, 1, 4)),
+            ("[1,]", 2, (FAULT_JSON, 3, 1, 4)),
+            ("[1,2", 2, (FAULT_JSON, 4, 1, 5)),
+            ("[1]\n 2", 1, (FAULT_JSON, 5, 2, 2)),
+            ("[[[[1]]]]", 1, (FAULT_DEPTH, 3, 1, 4)),
+            ("[1,2]", 3, (FAULT_JSON, 4, 1, 5)),
+        ] {
+            for step in 1..=text.len() {
+                let found = stream(text.as_bytes(), total, step);
+                assert_eq!(found, Err(expected), "{text} in pieces of {step}");
             }
         }
     }

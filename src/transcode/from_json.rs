@@ -19,7 +19,7 @@ use super::fast_lane::{FastLane, Frame, Keys};
 use super::json_text::Binary;
 use super::values;
 use crate::pack::out::Out;
-use crate::pack::put::{put_ext_header, put_int, put_number, put_unsigned};
+use crate::pack::put::{put_array_header, put_ext_header, put_int, put_number, put_unsigned};
 use crate::pack::text::put_str_header;
 use crate::tape::{FAULT_DEPTH, FAULT_INVALID_UTF8, FAULT_JSON, FAULT_TOO_LARGE, Fault};
 use crate::token::{Token, token};
@@ -291,6 +291,13 @@ impl FromJson {
         // SAFETY: room was made.
         unsafe { self.out.put(byte) };
         self.out.pos - 1
+    }
+
+    /// Adds the header of an array whose elements are added next.
+    pub fn put_array_header(&mut self, n: u32) {
+        self.out.reserve(ROOM);
+        // SAFETY: room was made.
+        unsafe { put_array_header(n, &mut self.out) };
     }
 
     /// Adds a string.
@@ -698,7 +705,7 @@ impl From<Fault> for JsonFault {
 }
 
 impl JsonFault {
-    fn new(text: &[u8], fault: Fault, message: String) -> JsonFault {
+    pub fn new(text: &[u8], fault: Fault, message: String) -> JsonFault {
         let (line, column) = position(&text[..fault.offset]);
         JsonFault { fault, message, line, column }
     }

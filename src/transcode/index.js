@@ -18,6 +18,8 @@ const { readFromJsonOptions, readToJsonOptions } = require('./options');
 const SLAB = 16 << 10;
 const SMALL_RESULT = 2 << 10;
 
+const NONE = new Uint8Array(0);
+
 /** `kinds` says what the ext types mean to the parser, as features do. */
 function createTranscode(binding, features) {
   let native = null;
@@ -85,17 +87,40 @@ function createTranscode(binding, features) {
     return pieces(transcoder().openFromJson(flags, maxDepth, space), jsonFault);
   }
 
-  return { createFromJson, createToJson, extend, jsonToMsgpack, msgpackToJson, transcoder };
+  /** Counts the elements of a JSON text that is one array and comes in pieces; −1 for any other. */
+  function createCount() {
+    const stream = transcoder().openCount();
+    return {
+      write: (chunk) => stream.write(toUint8Array(chunk), 0),
+      end: () => stream.write(NONE, 1),
+    };
+  }
+
+  /** The same as `createFromJson` for one text that is an array of so many elements. */
+  function createFromJsonArray(options, total) {
+    const { flags, maxDepth, space } = readFromJsonOptions(options);
+    return pieces(transcoder().openArray(flags, maxDepth, space, total), jsonFault);
+  }
+
+  return {
+    createCount,
+    createFromJsonArray,
+    createFromJson,
+    createToJson,
+    extend,
+    jsonToMsgpack,
+    msgpackToJson,
+    transcoder,
+  };
 }
 
 /** What a stream of pieces is transcoded with; an error has the `output` of what came before it. */
 function pieces(stream, error) {
-  const none = new Uint8Array(0);
   const call = (chunk, isLast) => {
     const result = stream.write(chunk, isLast);
     return bytesOr((found) => Object.assign(error(found), { output: found.output }), result);
   };
-  return { write: (chunk) => call(toUint8Array(chunk), 0), end: () => call(none, 1) };
+  return { write: (chunk) => call(toUint8Array(chunk), 0), end: () => call(NONE, 1) };
 }
 
 /** A JSON text as native code takes it. */
