@@ -118,8 +118,8 @@ test('from-json: a fault far behind in a large array', async () => {
   assert.equal(result.status, 1);
   // An array 16.
   assert.equal(result.bytes, 3 + times * messages.length);
-  const place = `${PER_BLOCK * times + 2}:5`;
-  assert.equal(result.stderr, `${file}:${place}: Bad JSON: expected ident\n`);
+  const place = `${PER_BLOCK * times + 2}:6`;
+  assert.equal(result.stderr, `${file}:${place}: Bad JSON: expected more of a value\n`);
 });
 
 test('get: one value out of each message of 300 MB, in bounded memory', async () => {

@@ -184,7 +184,13 @@ impl ArrayStream {
     }
 
     fn element(&mut self, to: &mut FromJson) -> Result<(), JsonFault> {
-        to.read(&self.rest, self.options).map_err(|fault| self.placed(fault))?;
+        to.read(&self.rest, self.options).map_err(|mut fault| {
+            // It is not the text that ends here.
+            if fault.message.starts_with("EOF ") {
+                fault.message = "expected more of a value".to_owned();
+            }
+            self.placed(fault)
+        })?;
         self.seen += 1;
         Ok(())
     }

@@ -682,6 +682,11 @@ impl Parser {
         self.stack.push(*f);
         self.deepest = self.deepest.max(self.stack.len());
         let first = if structure.node == NO_NODE {
+            // A structure is defined once, and used for as long as a stream lives: one that came
+            // when the trie was crowded must have its place some day.
+            if n <= trie::MAX_KEYS {
+                self.trie.refuse();
+            }
             run.need(4 + n)?;
             let block = (run.top + 1) & !1;
             run.set(block, structure.serial as i32);

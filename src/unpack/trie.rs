@@ -20,7 +20,7 @@ const MIN_SLOTS: usize = 1 << 9;
 /// A node with this many children stands where keys are data; the root is where shapes part.
 const MAX_CHILDREN: u16 = 64;
 const MAX_ROOT_CHILDREN: u16 = 2048;
-/// Keys refused for want of room before the trie starts anew: what fills it may be long gone.
+/// Keys and records refused for want of room before the trie starts anew: what fills it may be long gone.
 const MAX_REFUSALS: u32 = 1 << 14;
 /// Bytes readable behind the last key, for comparisons eight bytes at a time.
 const PADDING: usize = 8;
@@ -152,8 +152,7 @@ impl Trie {
 
         let limit = if node == ROOT { MAX_ROOT_CHILDREN } else { MAX_CHILDREN };
         if self.nodes[node as usize].children >= limit {
-            self.refusals += 1;
-            self.full |= self.refusals > MAX_REFUSALS;
+            self.refuse();
             return None;
         }
         if self.nodes.len() >= MAX_NODES || self.bytes.len() + encoded.len() > MAX_BYTES {
@@ -182,6 +181,13 @@ impl Trie {
         parent.children += 1;
         parent.predicted = child;
         Some(child)
+    }
+
+    /// Counts a key, or a record, that has to do without a place.
+    #[cold]
+    pub fn refuse(&mut self) {
+        self.refusals += 1;
+        self.full |= self.refusals > MAX_REFUSALS;
     }
 
     fn take_slot(&mut self, child: u32, hash: u32) {

@@ -1,0 +1,350 @@
+// node fuzz/js/amplification.mjs [--seconds N] [--seed S] [--only 'name;…'] [--time]
+//
+// Searches, for every entry point that reads bytes, for the input that makes it allocate the most for
+// its length, and with --time the one that takes the longest: random mixtures of what a message can
+// hold, climbed from where they are best. Each entry has a process of its own, with a nursery so large
+// that nothing is collected between the two looks at the heap, so that garbage counts as well. What is
+// best is then measured at each size, in a process with V8's usual heap.
+
+import { spawnSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import * as node from '../../compat/msgpack-node.mjs';
+import * as compat from '../../compat/msgpackr.mjs';
+import { generator } from '../../__test__/helpers.mjs';
+import {
+  Packr,
+  unpack,
+  unpackFrom,
+  UnpackrStream,
+  unpackIter,
+  unpackMultiple,
+} from '../../index.js';
+
+const { values: given } = parseArgs({
+  options: {
+    measure: { type: 'string' },
+    only: { type: 'string' },
+    search: { type: 'string' },
+    seconds: { type: 'string' },
+    seed: { type: 'string' },
+    time: { type: 'boolean' },
+  },
+});
+const seconds = Number(given.seconds ?? 12);
+const seed = Number(given.seed ?? 1);
+
+const method = (options) => {
+  const packr = new Packr(options);
+  return (bytes) => packr.unpack(bytes);
+};
+const inTwo = (bytes) => [bytes.subarray(0, bytes.length >> 1), bytes.subarray(bytes.length >> 1)];
+const streamed = (options) => (bytes) => [...unpackIter(inTwo(bytes), options)];
+
+/** Makes each entry point once; it is then called many times. */
+const ENTRIES = {
+  unpack: () => unpack,
+  "unpack, maps: 'map'": () => (bytes) => unpack(bytes, { maps: 'map' }),
+  "unpack, timestamps: 'timestamp'": () => (bytes) => unpack(bytes, { timestamps: 'timestamp' }),
+  "unpack, utf8: 'raw'": () => (bytes) => unpack(bytes, { utf8: 'raw' }),
+  "unpack, int64: 'string'": () => (bytes) => unpack(bytes, { int64: 'string' }),
+  'unpack, copyBuffers': () => (bytes) => unpack(bytes, { copyBuffers: true }),
+  unpackFrom: () => (bytes) => unpackFrom(bytes),
+  unpackMultiple: () => (bytes) => unpackMultiple(bytes),
+  'Packr, useRecords': () => method({ useRecords: true }),
+  'Packr, moreTypes': () => method({ moreTypes: true }),
+  'Packr, structuredClone': () => method({ structuredClone: true }),
+  'Packr, freeze': () => method({ freeze: true }),
+  unpackIter: () => streamed(),
+  'unpackIter, structuredClone': () => streamed({ structuredClone: true }),
+  UnpackrStream: () => (bytes) => {
+    const stream = new UnpackrStream();
+    const values = [];
+    stream.on('error', () => {});
+    for (const chunk of inTwo(bytes)) stream.write(chunk);
+    for (let value = stream.read(); value !== null; value = stream.read()) values.push(value);
+    return values;
+  },
+  'compat/msgpackr': () => {
+    const packr = new compat.Packr();
+    return (bytes) => packr.unpack(bytes);
+  },
+  'compat/msgpack-node': () => node.unpack,
+};
+
+// ── What a message can hold, each by the number of its use, so that it can be new every time
+
+const hex = (text) => Buffer.from(text.replaceAll(' ', ''), 'hex');
+const fixed = (text) => {
+  const bytes = hex(text);
+  return () => bytes;
+};
+const unique = (length, prefix = '') => {
+  const head = hex(prefix);
+  return (i) => {
+    const text = i.toString(36).padStart(length, '_').slice(-length);
+    return Buffer.concat([head, Buffer.from([0xa0 | length]), Buffer.from(text)]);
+  };
+};
+const UNITS = {
+  nil: fixed('c0'),
+  int: fixed('07'),
+  'int 32': fixed('d2 7fffffff'),
+  'float 32': fixed('ca 3dcccccd'),
+  'float 64': fixed('cb 3fb999999999999a'),
+  'uint 64': fixed('cf ffffffffffffffff'),
+  'empty map': fixed('80'),
+  'empty array': fixed('90'),
+  'empty str': fixed('a0'),
+  'str 1': (i) => Buffer.from([0xa1, 97 + (i % 26)]),
+  'new str 2': unique(2),
+  'new str 4': unique(4),
+  'new str 14': unique(14),
+  'new str 27': unique(27),
+  'wide str': fixed('a2 c3a9'),
+  'new wide str': (i) =>
+    Buffer.concat([hex('a4 c3a9'), Buffer.from(i.toString(36).padStart(2, '_').slice(-2))]),
+  'bad str': fixed('a1 ff'),
+  'empty bin': fixed('c400'),
+  'bin 1': fixed('c401 61'),
+  'empty ext': fixed('c700 05'),
+  'ext 1': fixed('d4 05 01'),
+  'timestamp 32': fixed('d6ff 00000001'),
+  'timestamp 96': fixed('c70cff 00000001 ffffffffffffffff'),
+  'array of 1': fixed('91 c0'),
+  'array of 1 map': fixed('91 80'),
+  'array of 15 arrays': fixed('9f 909090909090909090909090909090'),
+  'array of floats': fixed('92 ca3dcccccd ca3dcccccd'),
+  'ints, then a str': fixed('94 010203 a0'),
+  'map, int key': fixed('81 01 c0'),
+  'map, key 4294967294': fixed('81 ce fffffffe c0'),
+  'map, str key': fixed('81 a161 c0'),
+  'map, new key': unique(2, '81'),
+  'map, new long key': unique(12, '81'),
+  'map, nil key': fixed('81 c0 c0'),
+  'map of 2': fixed('82 a161 c0 a162 c0'),
+  'map, __proto__': fixed('81 a9 5f5f70726f746f5f5f c0'),
+  'chain of arrays': () => Buffer.concat([Buffer.alloc(200, 0x91), hex('90')]),
+  'chain of maps': () => Buffer.concat([Buffer.concat(Array(200).fill(hex('81 a0'))), hex('80')]),
+  'chain of maps, int keys': () =>
+    Buffer.concat([Buffer.concat(Array(200).fill(hex('81 01'))), hex('80')]),
+  undefined: fixed('d40000'),
+  'empty Set': fixed('d47300 90'),
+  'Set of 1': fixed('d47300 91 c0'),
+  RegExp: fixed('d47800 92 a0 a0'),
+  Error: fixed('d46500 93 a0 a0 c0'),
+  'typed array': fixed('c70174 01'),
+  'bigint ext': fixed('d44201'),
+  'empty record, defined': fixed('d47240 90'),
+  'empty record': fixed('40'),
+  'record, defined': fixed('d47240 91 a161 c0'),
+  'record, new name': (i) => Buffer.concat([hex('d47241 91'), unique(3)(i), hex('c0')]),
+  'record of 1': fixed('40 c0'),
+  object: (i) =>
+    Buffer.concat([hex('d669'), Buffer.from([i >>> 24, i >>> 16, i >>> 8, i]), hex('90')]),
+  pointer: fixed('d670 00000000'),
+};
+const NAMES = Object.keys(UNITS);
+
+/** How the values are held together: a header that is owed `n` of them, and what is before it. */
+const uint32 = (n) => Buffer.from([n >>> 24, n >>> 16, n >>> 8, n]);
+const WRAPS = {
+  'an array': (n) => Buffer.concat([hex('dd'), uint32(n)]),
+  'an array in an array': (n) => Buffer.concat([hex('91 dd'), uint32(n)]),
+  'a map, new keys': (n) => Buffer.concat([hex('df'), uint32(n)]),
+  'a map of ints': (n) => Buffer.concat([hex('df'), uint32(n)]),
+  'a series': () => Buffer.alloc(0),
+};
+
+/** The message of about `size` bytes that `gene` describes. */
+function messageOf({ units, wrap }, size) {
+  const parts = [];
+  let length = 0;
+  let count = 0;
+  // A stretch of `run` of each in turn.
+  for (let i = 0; length < size; i++) {
+    const { name, run } = units[i % units.length];
+    for (let k = 0; k < run && length < size; k++) {
+      if (wrap === 'a map, new keys') parts.push(unique(4)(count));
+      if (wrap === 'a map of ints') parts.push(Buffer.concat([hex('ce'), uint32(count)]));
+      parts.push(UNITS[name](count++));
+      length += parts.at(-1).length + (wrap.startsWith('a map') ? 5 : 0);
+    }
+  }
+  return Buffer.concat([WRAPS[wrap](count), ...parts]);
+}
+
+function createGenes(random) {
+  const unit = () => ({ name: random.pick(NAMES), run: random.pick([1, 1, 1, 2, 15, 300, 1e9]) });
+  const fresh = () => ({
+    units: Array.from({ length: random.pick([1, 1, 1, 2, 3]) }, unit),
+    wrap: random.pick(Object.keys(WRAPS)),
+  });
+  const mutated = ({ units, wrap }) => {
+    const next = units.map((each) => ({ ...each }));
+    switch (random.below(4)) {
+      case 0:
+        next[random.below(next.length)] = unit();
+        break;
+      case 1:
+        if (next.length < 5) next.push(unit());
+        break;
+      case 2:
+        if (next.length > 1) next.splice(random.below(next.length), 1);
+        break;
+      default:
+        return { units: next, wrap: random.pick(Object.keys(WRAPS)) };
+    }
+    return { units: next, wrap };
+  };
+  const plain = NAMES.flatMap((name) =>
+    Object.keys(WRAPS).map((wrap) => ({ units: [{ name, run: 1 }], wrap })),
+  );
+  return { fresh, mutated, plain };
+}
+
+const described = ({ units, wrap }) =>
+  `${wrap} of ${units.map(({ name, run }) => (run > 1 && units.length > 1 ? `${name} × ${run}` : name)).join(', ')}`;
+
+// ── One entry, in its own process
+
+const total = () => {
+  // What lies in ArrayBuffers is external.
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+};
+
+/** Whatever comes of it; the message is given up to the first fault. */
+function attempt(call, bytes) {
+  try {
+    return call(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Bytes for each byte of the input that a call allocates, garbage too. */
+function allocates(call, bytes) {
+  globalThis.gc();
+  const before = total();
+  const value = attempt(call, bytes);
+  const taken = total() - before;
+  return value === 0 ? 0 : taken / bytes.length;
+}
+
+/** Nanoseconds a byte, the better of two. */
+function takes(call, bytes) {
+  let best = Infinity;
+  for (let i = 0; i < 2; i++) {
+    const start = performance.now();
+    attempt(call, bytes);
+    best = Math.min(best, performance.now() - start);
+  }
+  return (1e6 * best) / bytes.length;
+}
+
+const SEARCHED_BYTES = given.time ? 60_000 : 16_000;
+const SIZES = [1000, 100_000, 10_000_000];
+
+function search(name) {
+  const random = generator(seed);
+  const { fresh, mutated, plain } = createGenes(random);
+  const call = ENTRIES[name]();
+  const judge = given.time ? takes : allocates;
+  const measured = (gene) => {
+    const bytes = messageOf(gene, SEARCHED_BYTES);
+    // Once before, so that tables and code are there.
+    attempt(call, bytes);
+    return { gene, score: judge(call, bytes) };
+  };
+  let tried = 0;
+  let best = [];
+  const add = (gene) => {
+    tried++;
+    best.push(measured(gene));
+    best.sort((a, b) => b.score - a.score);
+    best = best.slice(0, 12);
+  };
+  const end = performance.now() + 1000 * seconds;
+  for (const gene of plain) if (performance.now() < end) add(gene);
+  while (performance.now() < end)
+    add(random.below(4) === 0 ? fresh() : mutated(random.pick(best).gene));
+  console.log(JSON.stringify({ tried, best: best.slice(0, 3).map(({ gene }) => gene) }));
+}
+
+/** The largest that the process was, in bytes, since the last call of this. */
+function peakReset() {
+  const [, kB] = /VmHWM:\s+(\d+)/.exec(readFileSync('/proc/self/status', 'utf8'));
+  writeFileSync('/proc/self/clear_refs', '5');
+  return 1024 * Number(kB);
+}
+
+function measure(name, gene) {
+  const call = ENTRIES[name]();
+  const results = SIZES.map((size) => {
+    const bytes = messageOf(gene, size);
+    attempt(call, bytes.subarray(0, 1000));
+    globalThis.gc();
+    const before = total();
+    peakReset();
+    const resident = process.memoryUsage.rss();
+    const start = performance.now();
+    const value = attempt(call, bytes);
+    const ns = (1e6 * (performance.now() - start)) / bytes.length;
+    const peak = (peakReset() - resident) / bytes.length;
+    globalThis.gc();
+    const kept = (total() - before) / bytes.length;
+    return { kept: value === undefined ? 0 : kept, peak, ns, ok: value !== undefined };
+  });
+  console.log(JSON.stringify(results));
+}
+
+// ── All of them
+
+function child(flags, ...args) {
+  const file = fileURLToPath(import.meta.url);
+  const all = [...flags, '--expose-gc', file, ...args, '--seconds', seconds, '--seed', seed];
+  if (given.time) all.push('--time');
+  const { status, stdout, stderr } = spawnSync(process.execPath, all.map(String), {
+    encoding: 'utf8',
+    maxBuffer: 1 << 26,
+  });
+  if (status !== 0) throw new Error(`${args[1]}: ${stderr}`);
+  return JSON.parse(stdout);
+}
+
+const LARGE_NURSERY = ['--min-semi-space-size=64', '--max-semi-space-size=64'];
+
+function all() {
+  const names = Object.keys(ENTRIES).filter(
+    (name) => given.only?.split(';').includes(name) ?? true,
+  );
+  console.log(`Node.js ${process.version}, seed ${seed}, ${seconds} s of search each`);
+  console.log('bytes a byte: kept by the value / the process at its peak; ns a byte\n');
+  console.log(
+    `| entry point | 1 KB kept | 100 KB kept | 10 MB kept | 10 MB peak | ns a byte at 1 KB, 100 KB, 10 MB | worst input found |`,
+  );
+  console.log('|---|---|---|---|---|---|---|');
+  for (const name of names) {
+    const { tried, best } = child(LARGE_NURSERY, '--search', name);
+    const measured = best.map((gene) => ({
+      gene,
+      at: child([], '--measure', JSON.stringify({ name, gene })),
+    }));
+    const worth = ({ at }) => (given.time ? at[2].ns : Math.max(at[1].kept, at[2].kept));
+    measured.sort((a, b) => worth(b) - worth(a));
+    const { gene, at } = measured[0];
+    const kept = at.map((each) => each.kept.toFixed(0));
+    const ns = at.map((each) => each.ns.toFixed(0)).join(', ');
+    console.log(
+      `| ${name} | ${kept.join(' | ')} | ${at[2].peak.toFixed(0)} | ${ns} | ${described(gene)} (of ${tried}) |`,
+    );
+  }
+}
+
+if (given.search !== undefined) search(given.search);
+else if (given.measure !== undefined) {
+  const { name, gene } = JSON.parse(given.measure);
+  measure(name, gene);
+} else all();
