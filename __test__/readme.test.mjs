@@ -3,16 +3,28 @@
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { createRequire } from 'node:module';
 import os from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { GLIBC_FLOOR } from '../scripts/targets.mjs';
 
 const root = new URL('../', import.meta.url);
 const read = (name) => readFileSync(new URL(name, root), 'utf8');
 const readme = read('README.md');
+const pages = readdirSync(new URL('docs/', root))
+  .filter((name) => name.endsWith('.md'))
+  .map((name) => `docs/${name}`);
 const require = createRequire(import.meta.url);
 const unique = (list) => [...new Set(list)].sort();
 const codesIn = (text) => unique(text.match(/ERR_MSGPACK_[A-Z0-9_]+/g));
@@ -37,17 +49,27 @@ function run(code, cwd = fileURLToPath(root)) {
   return stdout.split('\n').slice(0, -1);
 }
 
-for (const [document, atLeast] of [
-  ['README.md', 5],
-  ['docs/packr.md', 8],
-  ['docs/compat-msgpackr.md', 4],
-  ['docs/streams.md', 8],
-  ['docs/transcode.md', 4],
-]) {
+// How many examples there are at least, so that a pattern that finds none does not look like success.
+const AT_LEAST = {
+  'README.md': 5,
+  'docs/compat-msgpackr.md': 4,
+  'docs/functions.md': 7,
+  'docs/packr.md': 8,
+  'docs/streams.md': 8,
+  'docs/transcode.md': 4,
+  'docs/support.md': 1,
+};
+
+for (const document of ['README.md', ...pages]) {
   const examples = blocks(document, 'js');
 
-  test(`there are examples in ${document}`, () => {
-    assert.ok(examples.length >= atLeast);
+  test(`there are examples in ${document}, if any are known of`, () => {
+    assert.ok(examples.length >= (AT_LEAST[document] ?? 0), `${examples.length}`);
+    // All code of ours is run, whatever it is marked as.
+    assert.deepEqual(
+      unique(read(document).match(/^```(?:javascript|mjs|cjs|ts|typescript)$/gm)),
+      [],
+    );
   });
 
   for (const [i, code] of examples.entries()) {
@@ -146,7 +168,8 @@ test('the README and the types list the same error codes', () => {
   const types = read('index.d.ts').replaceAll(/\/\*\*.*?\*\//gs, '');
   const union = types.match(/type MsgpackErrorCode =(.*?);/s)[1];
   assert.deepEqual(codesIn(readme.match(/^## Errors$(.*?)^## /ms)[1]), codesIn(union));
-  assert.deepEqual(codesIn(readme), codesIn(union));
+  // What loading throws is no MsgpackError: that comes with what was to be loaded.
+  assert.deepEqual(codesIn(readme), unique([...codesIn(union), 'ERR_MSGPACK_ADDON']));
 });
 
 /** The names in the first columns of the tables below headings that start like this. */
@@ -179,12 +202,7 @@ test('links inside the repository lead somewhere', () => {
       .toLowerCase()
       .replace(/[^\w -]/g, '')
       .replaceAll(' ', '-');
-  const documents = ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md'];
-  documents.push(
-    ...['architecture', 'cli', 'compat-msgpackr', 'packr', 'streams'].map(
-      (name) => `docs/${name}.md`,
-    ),
-  );
+  const documents = ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md', ...pages];
   for (const document of documents) {
     for (const [, file, anchor] of read(document).matchAll(/\]\((?!https?:)([^)#]*)#?([^)]*)\)/g)) {
       const target = path.posix.join(path.posix.dirname(document), file);
@@ -193,6 +211,42 @@ test('links inside the repository lead somewhere', () => {
       const anchors = [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading]) => slug(heading));
       assert.ok(anchor === '' || anchors.includes(anchor), `${document}: ${file}#${anchor}`);
     }
+  }
+});
+
+test('the pages that the README names are the pages that there are', () => {
+  const named = [...readme.matchAll(/\]\((docs\/[\w-]+\.md)/g)].map(([, page]) => page);
+  assert.deepEqual(unique(named), pages.toSorted());
+});
+
+test('docs/support.md: the platforms and the runtimes are those of the code', () => {
+  const support = read('docs/support.md');
+  const { PREBUILT } = require('../src/platform.js');
+  const section = support.match(/^## Platforms$(.*?)^## /ms)[1];
+  assert.deepEqual(
+    unique(section.match(/(?<=`)(linux|darwin|win32)-[\w-]+/g)),
+    PREBUILT.toSorted(),
+  );
+  for (const document of ['README.md', 'docs/support.md', 'src/addon.js']) {
+    assert.ok(read(document).includes(`glibc ${GLIBC_FLOOR}`), document);
+  }
+
+  const known = JSON.parse(read('scripts/runtimes.json'));
+  for (const [name, { version, exceptions }] of Object.entries(known)) {
+    const list = exceptions.flatMap(({ reason, files = [], tests = [], random = [] }) => [
+      `- ${reason}:`,
+      ...files.map((file) => `  - all of ${file}.test.mjs`),
+      ...tests.map((test) => `  - ${test}`),
+      ...random.map((test) => `  - ${test} (some values)`),
+    ]);
+    const [, written] = support.match(
+      new RegExp(`<!-- ${name}:begin -->\n(.*?)\n<!-- ${name}:end -->`, 's'),
+    );
+    assert.deepEqual(written.split('\n'), list);
+    const row = support.match(new RegExp(`^\\| ${name} (\\d+\\.\\d+\\.\\d+).*\\|$`, 'im'));
+    assert.equal(row[1], version);
+    const count = exceptions.reduce((sum, { tests = [] }) => sum + tests.length, 0);
+    assert.ok(row[0].includes(`${count} tests `), row[0]);
   }
 });
 
