@@ -310,7 +310,7 @@ impl pool::Job for FromJsonJob {
     }
 }
 
-/// The same as `fromJson`, on another thread; a promise of what that returns.
+/// The same as `fromJson`, on another thread: a job, as `pool::start` has it, of what that returns.
 unsafe extern "C" fn from_json_async(env: napi_env, info: napi_callback_info) -> napi_value {
     fn body(
         shared: &Shared,
@@ -355,7 +355,7 @@ impl pool::Job for ToJsonJob {
     }
 }
 
-/// The same as `toJson`, on another thread; a promise of what that returns.
+/// The same as `toJson`, on another thread: a job, as `pool::start` has it, of what that returns.
 unsafe extern "C" fn to_json_async(env: napi_env, info: napi_callback_info) -> napi_value {
     fn body(
         shared: &Shared,
@@ -399,6 +399,8 @@ struct Stream {
 struct ToJsonStream {
     stream: Stream,
     to_text: ToText,
+    /// What is not certain yet.
+    text: Text,
 }
 
 enum ToText {
@@ -422,7 +424,7 @@ unsafe extern "C" fn open_to_json(env: napi_env, info: napi_callback_info) -> na
         } else {
             ToText::At(PathFilter::new(path, to_json))
         };
-        let state = ToJsonStream { stream: Stream::default(), to_text };
+        let state = ToJsonStream { stream: Stream::default(), to_text, text: Text::default() };
         stream_object(env, c"write", write_to_json, RefCell::new(state))
     }
     // SAFETY: made by `create_transcoder` with this state.
@@ -436,7 +438,7 @@ unsafe extern "C" fn write_to_json(env: napi_env, info: napi_callback_info) -> n
         [chunk, is_last]: [napi_value; 2],
     ) -> Result<napi_value> {
         let mut state = borrow(shared)?;
-        let ToJsonStream { stream, to_text } = &mut *state;
+        let ToJsonStream { stream, to_text, text } = &mut *state;
         let is_last = integer(env, is_last)? != 0;
         // SAFETY: no JavaScript runs while the chunk is read.
         let chunk = unsafe { private_bytes(env, chunk) }.unwrap_or_default();
@@ -445,11 +447,16 @@ unsafe extern "C" fn write_to_json(env: napi_env, info: napi_callback_info) -> n
             stream.rest.extend_from_slice(chunk);
         }
         let input = if whole { chunk } else { &stream.rest };
-        let mut text = Text::default();
         let used = match to_text {
-            ToText::All(to_json) => to_json.feed(input, is_last, &mut text),
-            ToText::At(filter) => filter.feed(input, is_last, &mut text),
+            ToText::All(to_json) => to_json.feed(input, is_last, text),
+            ToText::At(filter) => filter.feed(input, is_last, text),
         };
+        let certain = match to_text {
+            ToText::All(to_json) => to_json.certain(text),
+            ToText::At(filter) => filter.to_json.certain(text),
+        };
+        let output = buffer(env, &text.bytes[..certain]);
+        text.bytes.drain(..certain);
         match used {
             Ok(used) => {
                 stream.before += used;
@@ -458,12 +465,12 @@ unsafe extern "C" fn write_to_json(env: napi_env, info: napi_callback_info) -> n
                 } else {
                     stream.rest.drain(..used);
                 }
-                buffer(env, &text.bytes)
+                output
             }
             Err(fault) => {
                 let fault = Fault { offset: stream.before + fault.offset, ..fault };
                 let value = fault_value(env, fault)?;
-                set(env, value, c"output", buffer(env, &text.bytes)?)?;
+                set(env, value, c"output", output?)?;
                 Ok(value)
             }
         }
@@ -515,15 +522,17 @@ unsafe extern "C" fn write_from_json(env: napi_env, info: napi_callback_info) ->
         let is_last = integer(env, is_last)? != 0;
         // SAFETY: no JavaScript runs while the chunk is read.
         let chunk = unsafe { private_bytes(env, chunk) }.unwrap_or_default();
-        let mut end = 0;
+        let (mut end, mut is_complete) = (0, is_last);
+        // A number ends where the next chunk starts, perhaps.
         while let Some(more) = scanner.end(&chunk[end..]) {
             end += more;
+            is_complete = true;
         }
         if is_last {
             end = chunk.len();
         }
         let mut from_json = FromJson::default();
-        if end > 0 || is_last {
+        if is_complete {
             stream.rest.extend_from_slice(&chunk[..end]);
             if let Err(mut fault) = read(&mut from_json, &stream.rest, *options) {
                 if fault.line == 1 {

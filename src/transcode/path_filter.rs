@@ -19,7 +19,8 @@ struct Frame {
 
 pub struct PathFilter {
     path: Vec<String>,
-    to_json: ToJson,
+    pub to_json: ToJson,
+    max_depth: usize,
     stack: Vec<Frame>,
     /// How many keys of the path lead to the next value.
     next: Option<usize>,
@@ -32,6 +33,7 @@ impl PathFilter {
     pub fn new(path: Vec<String>, to_json: ToJson) -> PathFilter {
         PathFilter {
             path,
+            max_depth: to_json.options.max_depth,
             to_json,
             stack: Vec::new(),
             next: Some(0),
@@ -47,6 +49,7 @@ impl PathFilter {
         while pos < input.len() || is_last && (!self.stack.is_empty() || self.is_tagged) {
             if self.is_writing || !self.is_tagged && self.next == Some(self.path.len()) {
                 self.is_writing = true;
+                self.to_json.options.max_depth = self.max_depth - self.stack.len();
                 match self.to_json.message(input, pos, is_last, out)? {
                     Step::More(at) => return Ok(at),
                     Step::Done(end) => pos = end,
@@ -97,7 +100,7 @@ impl PathFilter {
     }
 
     fn open(&mut self, at: usize, left: u64, is_map: bool) -> Result<(), Fault> {
-        if self.stack.len() >= self.to_json.options.max_depth {
+        if self.stack.len() >= self.max_depth {
             return Err(Fault::at(FAULT_DEPTH, at));
         }
         // A key that is a container is none that a path can name.

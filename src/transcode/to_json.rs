@@ -224,6 +224,13 @@ impl ToJson {
         Ok(())
     }
 
+    /// Bytes of the text that stay as they are. Those behind are of a key that is not complete, and
+    /// are to be at the start of the text from now on.
+    pub fn certain(&mut self, out: &Text) -> usize {
+        let start = self.key_depth.and_then(|depth| self.stack[depth].key_start.as_mut());
+        start.map_or(out.bytes.len(), std::mem::take)
+    }
+
     fn new_line(&self, out: &mut Text) -> Result<(), Fault> {
         if self.is_pretty() { self.line(self.stack.len(), out) } else { Ok(()) }
     }
@@ -268,7 +275,10 @@ impl ToJson {
             Token::Float32(number) => return self.float(f64::from(number), out),
             Token::Nil => out.extend(b"null"),
             Token::Bool(is_true) => out.extend(if is_true { b"true" } else { b"false" }),
-            Token::Bin(range) => return out.binary(&input[range], self.options.binary),
+            Token::Bin(range) => {
+                let level = (self.is_pretty() && !is_key).then_some(self.stack.len());
+                return self.binary(&input[range], level, out);
+            }
             Token::Ext(ext_type, range) => return self.ext(ext_type, &input[range], is_key, out),
             // Containers are no scalars.
             Token::Array(_) | Token::Map(_) => {}
@@ -321,9 +331,28 @@ impl ToJson {
         line(level + 1, out)?;
         out.extend(b"\"data\":");
         out.extend(space);
-        out.binary(data, self.options.binary)?;
+        self.binary(data, is_pretty.then_some(level + 1), out)?;
         line(level, out)?;
         out.put(b'}');
+        Ok(())
+    }
+
+    /// The bytes of a bin or an ext; an array of them that stands at a level has lines.
+    fn binary(&self, data: &[u8], level: Option<usize>, out: &mut Text) -> Result<(), Fault> {
+        let (Some(level), Binary::Array, false) = (level, self.options.binary, data.is_empty())
+        else {
+            return out.binary(data, self.options.binary);
+        };
+        out.put(b'[');
+        for (index, &byte) in data.iter().enumerate() {
+            if index > 0 {
+                out.put(b',');
+            }
+            self.line(level + 1, out)?;
+            out.int(byte);
+        }
+        self.line(level, out)?;
+        out.put(b']');
         Ok(())
     }
 }
