@@ -12,11 +12,15 @@ export type {
   PackOptions,
   PackrOptions,
   PackrStreamOptions,
+  Path,
   Unpacked,
   UnpackIterOptions,
   UnpackOptions,
   UnpackrStreamOptions,
+  Validated,
+  ValidateOptions,
   ValueExtension,
+  ValueType,
 } from './index.js';
 export {
   addExtension,

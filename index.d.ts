@@ -400,6 +400,185 @@ export function msgpackToJsonAsync(
   options?: MsgpackToJsonOptions & AsyncOptions,
 ): Promise<PackedBuffer>;
 
+/**
+ * Where a value is inside a message: an array of keys and indexes (`['users', 3, 'name']`) or a JSON
+ * Pointer (`'/users/3/name'`, with `~0` for `~` and `~1` for `/`; `''` is the whole value).
+ *
+ * In an array an element is its index, as a number or as its decimal string. In a map it is the name
+ * that the property has in the object that {@link unpack} makes: `7` and `'7'` are the same. With
+ * `maps: 'map'` it is the key of the `Map`: strings and numbers differ. Paths lead into arrays and
+ * maps, and into nothing else.
+ *
+ * @see RFC 6901
+ */
+export type Path = readonly (string | number)[] | string;
+
+/**
+ * Decodes the value at a path and nothing else, `undefined` where there is none.
+ *
+ * What comes before the value is passed over: its lengths are checked, no more. What comes after it
+ * is not looked at, so damage and missing bytes there are no error, and neither are other messages.
+ * Of equal keys the first counts, while {@link unpack} takes the last. `maxDepth` is for the value.
+ *
+ * @throws {MsgpackError} as {@link unpack} does, but for what is not looked at
+ * @throws {TypeError} with code `ERR_INVALID_ARG_TYPE` for what is no path, `ERR_INVALID_ARG_VALUE`
+ * for a string that is no JSON Pointer and for an option that has no such value
+ */
+export function get<T = unknown>(
+  bytes: MessageBytes,
+  path: Path,
+  options?: UnpackOptions,
+): T | undefined;
+
+/**
+ * {@link get} for many paths, going through the message once and no further than the last value.
+ *
+ * @returns the values in the order of the paths, `undefined` where there is none
+ * @throws as {@link get} does; one damaged value is an error for all
+ */
+export function getMany<T = unknown>(
+  bytes: MessageBytes,
+  paths: readonly Path[],
+  options?: UnpackOptions,
+): (T | undefined)[];
+
+/**
+ * The encoded value at a path, as it stands in the message: a `Buffer` over the memory of `bytes`
+ * (over a copy, if that is shared). It is not validated, only its lengths are checked.
+ *
+ * @param path default: the first value as a whole
+ * @throws as {@link get} does
+ */
+export function slice(
+  bytes: MessageBytes,
+  path?: Path,
+  options?: UnpackOptions,
+): PackedBuffer | undefined;
+
+/**
+ * Whether there is a value at a path.
+ *
+ * @throws as {@link get} does
+ */
+export function has(bytes: MessageBytes, path?: Path, options?: UnpackOptions): boolean;
+
+/** What {@link typeAt} returns. A tag of a {@link ValueExtension} is an `'ext'`. */
+export type ValueType =
+  | 'nil'
+  | 'boolean'
+  | 'integer'
+  | 'float'
+  | 'string'
+  | 'binary'
+  | 'array'
+  | 'map'
+  | 'timestamp'
+  | 'ext';
+
+/**
+ * The type of the value at a path on the wire, `undefined` where there is none.
+ *
+ * @throws as {@link get} does
+ */
+export function typeAt(
+  bytes: MessageBytes,
+  path?: Path,
+  options?: UnpackOptions,
+): ValueType | undefined;
+
+/**
+ * How long the value at a path is: elements of an array, pairs of a map (equal keys counted each),
+ * UTF-16 units of a string, bytes of a bin or of the data of an ext. `undefined` for anything else,
+ * a timestamp and a tag among them, and where there is nothing.
+ *
+ * @throws as {@link get} does; `ERR_MSGPACK_TRUNCATED` where fewer bytes are left than entries
+ */
+export function lengthAt(
+  bytes: MessageBytes,
+  path?: Path,
+  options?: UnpackOptions,
+): number | undefined;
+
+/**
+ * The keys of the map at a path, in the order of the message, equal ones once: as names of
+ * properties, or with `maps: 'map'` as they are. `undefined` for anything that is no map.
+ *
+ * @throws as {@link get} does, and as {@link unpack} does for keys that it does not take
+ */
+export function keysAt(
+  bytes: MessageBytes,
+  path?: Path,
+  options?: UnpackOptions & { maps?: 'object' | undefined },
+): string[] | undefined;
+export function keysAt(
+  bytes: MessageBytes,
+  path?: Path,
+  options?: UnpackOptions,
+): unknown[] | undefined;
+
+/**
+ * A read-only view of a message: arrays and objects whose entries are decoded when they are first
+ * read, and kept. It is read, iterated, spread, printed, compared and turned into JSON like the value
+ * that {@link unpack} makes; reading an entry twice gives the same value. Writing to it throws a
+ * `TypeError`. A scalar is just that scalar, and with `maps: 'map'` a `Map` is decoded whole.
+ *
+ * The message is validated first ({@link validate}), so that reading cannot fail later. The view
+ * keeps the memory of `bytes` alive, all of it, until every entry has been read; do not change it
+ * meanwhile. `structuredClone` and `postMessage` take no proxies, and so no views.
+ *
+ * @throws {MsgpackError} as {@link unpack} does
+ */
+export function lazy<T = unknown>(bytes: MessageBytes, options?: UnpackOptions): T;
+
+/** Options of {@link validate}. */
+export interface ValidateOptions extends UnpackOptions {
+  /** Any number of messages, one behind the other, as for {@link unpackMultiple}. Default `false`. */
+  multiple?: boolean | undefined;
+}
+
+/** What {@link validate} returns. */
+export interface Validated {
+  /** How many messages there are: 1, unless `multiple` was given. */
+  values: number;
+  /** Bytes in all. */
+  bytes: number;
+  /** How many arrays and maps are inside one another at most, 0 for a scalar. */
+  depth: number;
+  /** How many values there are at all levels, keys included. */
+  nodes: number;
+}
+
+/**
+ * Whether bytes unpack, without unpacking them: it throws the error that {@link unpack} (or with
+ * `multiple` {@link unpackMultiple}) throws with these options, same `code` and same `offset`.
+ * Extensions are not called. What is too large for JavaScript alone, such as a string past the
+ * engine's limit, is not noticed.
+ *
+ * @throws {MsgpackError} as {@link unpack} does
+ * @throws {TypeError} with code `ERR_INVALID_ARG_VALUE` for an option that has no such value
+ */
+export function validate(bytes: MessageBytes, options?: ValidateOptions): Validated;
+
+/**
+ * {@link validate} on a thread of libuv's pool. The bytes are copied first, so that they may change
+ * meanwhile.
+ *
+ * @returns a promise of the figures. It is rejected with what {@link validate} throws.
+ */
+export function validateAsync(
+  bytes: MessageBytes,
+  options?: ValidateOptions & AsyncOptions,
+): Promise<Validated>;
+
+/**
+ * How many bytes the value at `offset` takes. Only lengths are checked.
+ *
+ * @param offset where the value starts, in bytes from the start of `bytes`; default 0
+ * @throws {MsgpackError} with `offset`: `ERR_MSGPACK_TRUNCATED` or `ERR_MSGPACK_INVALID_BYTE`;
+ * without: `ERR_MSGPACK_INVALID_INPUT`
+ */
+export function lengthOf(bytes: MessageBytes, offset?: number): number;
+
 /** An extension whose values are bytes on the wire: an ext of its type. */
 export interface BytesExtension<T = any> {
   /** What is packed by `pack`: instances of this class and of its subclasses. */

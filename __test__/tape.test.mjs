@@ -24,7 +24,19 @@ test('every value is an integer of 32 bits, and no name comes twice', () => {
 
 test('within a group no two constants are the same', () => {
   const all = Object.keys(tape);
-  for (const prefix of ['STATUS_', 'FAULT_', 'MODE_', 'P_', 'U_', 'K_', 'RARE_', 'CONST_']) {
+  for (const prefix of [
+    'STATUS_',
+    'FAULT_',
+    'MODE_',
+    'P_',
+    'U_',
+    'K_',
+    'RARE_',
+    'CONST_',
+    'LOOK_',
+    'TYPE_',
+    'PLACE_',
+  ]) {
     const names = all.filter((name) => name.startsWith(prefix));
     assert.ok(names.length > 1, prefix);
     assert.equal(new Set(names.map((name) => tape[name])).size, names.length, prefix);

@@ -80,6 +80,7 @@ module.exports = {
   LOOK_START: 0,
   LOOK_END: 1,
   LOOK_TYPE: 2,
+  LOOK_LENGTH: 3,
   TYPE_NIL: 0,
   TYPE_BOOLEAN: 1,
   TYPE_INTEGER: 2,

@@ -147,8 +147,10 @@ layout! {
     LOOK_START = 0;
     /// And where it ends: LENGTH_F64.
     LOOK_END = 1;
-    /// And what it is: TYPE, and its length in LENGTH_F64, −1 if it has none.
+    /// And what it is: TYPE.
     LOOK_TYPE = 2;
+    /// And its length: LENGTH_F64, −1 if it has none.
+    LOOK_LENGTH = 3;
 
     TYPE_NIL = 0;
     TYPE_BOOLEAN = 1;

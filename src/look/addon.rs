@@ -12,7 +12,7 @@ use super::keys::{self, Level};
 use super::many::find_many;
 use super::path::{self, Path};
 use super::skip::{Kinds, skip};
-use super::types::type_at;
+use super::types::{length_at, type_at};
 use super::validate::{self, Summary, Validator};
 use crate::addon::{
     add_function, array_buffer, bytes, call, check, fault_value, integer, numbers, private_bytes,
@@ -155,9 +155,9 @@ unsafe extern "C" fn find(env: napi_env, info: napi_callback_info) -> napi_value
                         let end = skip(input, at, 1, kinds)?;
                         set_header_f64(words, LENGTH_F64, end as f64);
                     }
-                    LOOK_TYPE => {
-                        let (what, length) = type_at(input, at, &rules)?;
-                        words[TYPE as usize] = what;
+                    LOOK_TYPE => words[TYPE as usize] = type_at(input, at, kinds)?,
+                    LOOK_LENGTH => {
+                        let length = length_at(input, at, &rules)?;
                         set_header_f64(words, LENGTH_F64, length.map_or(-1.0, |n| n as f64));
                     }
                     _ => {}

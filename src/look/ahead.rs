@@ -14,8 +14,8 @@ const LANES: usize = 4;
 /// Bytes that a walk goes: a part of what has been skipped, so that not much is in vain where that
 /// ends.
 const MIN_SEGMENT: usize = 1 << 11;
-const MAX_SEGMENT: usize = 1 << 14;
-const PART: usize = 12;
+const MAX_SEGMENT: usize = 1 << 15;
+const PART: usize = 8;
 /// Walks that may be through before the right one has met them.
 const MAX_DONE: usize = 16;
 /// The bytes of a segment in which a guess should meet the right walk. One that fails there is

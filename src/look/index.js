@@ -5,10 +5,10 @@
 const { types } = require('node:util');
 const tape = require('../tape');
 const { DEPTH, LENGTH_F64, MAX_DEPTH, MODE, NODES_F64, OFFSET_F64, OPTIONS, TYPE } = tape;
-const { FAULT_INPUT, FAULT_TRUNCATED, LOOK_END, LOOK_START, LOOK_TYPE, VALUES_F64 } = tape;
+const { FAULT_INPUT, FAULT_TRUNCATED, LOOK_END, LOOK_LENGTH, LOOK_START, LOOK_TYPE } = tape;
 const { MODE_ALL, MODE_FROM, MODE_ONE, OPT_MAPS_MAP, STATUS, STATUS_ABSENT, STATUS_OK } = tape;
 const { LEVEL_FLAT, LEVEL_MAP, OPT_UTF8_FATAL, OPT_UTF8_RAW, PLACE_ARRAY, PLACE_MAP } = tape;
-const { PLACE_VALUE, TYPE_ARRAY, TYPE_MAP } = tape;
+const { PLACE_VALUE, TYPE_ARRAY, TYPE_MAP, VALUES_F64 } = tape;
 const { invalidArgument } = require('../error');
 const { DEFAULT_MAX_DEPTH, checkBoolean, checkOffset } = require('../options');
 const { fault, toUint8Array } = require('../unpack');
@@ -122,20 +122,20 @@ function createLook(binding, features, unpackers, pack) {
     return Buffer.from(view.buffer, view.byteOffset + at, F[LENGTH_F64] - at);
   }
 
-  const look = (bytes, path, options) =>
-    runPath('find', viewOf(bytes), path, readOptions(options), LOOK_TYPE);
+  const look = (bytes, path, options, mode) =>
+    runPath('find', viewOf(bytes), path, readOptions(options), mode);
 
   function has(bytes, path = '', options = undefined) {
-    return runPath('find', viewOf(bytes), path, readOptions(options), LOOK_START);
+    return look(bytes, path, options, LOOK_START);
   }
 
   function typeAt(bytes, path = '', options = undefined) {
-    return look(bytes, path, options) ? TYPES[T[TYPE]] : undefined;
+    return look(bytes, path, options, LOOK_TYPE) ? TYPES[T[TYPE]] : undefined;
   }
 
   function lengthAt(bytes, path = '', options = undefined) {
-    if (!look(bytes, path, options) || F[LENGTH_F64] < 0) return undefined;
-    return F[LENGTH_F64];
+    const isThere = look(bytes, path, options, LOOK_LENGTH);
+    return isThere && F[LENGTH_F64] >= 0 ? F[LENGTH_F64] : undefined;
   }
 
   function keysAt(bytes, path = '', options = undefined) {

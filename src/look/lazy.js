@@ -40,6 +40,8 @@ class View {
     this.isLoaded = false;
     /** Where values are that were not read: by index, −1 for the others, or by key. */
     this.places = null;
+    /** How many those are. */
+    this.left = 0;
   }
 
   load(target) {
@@ -56,6 +58,7 @@ class View {
       target.length = values.length;
       target.fill(undefined);
       this.places = values;
+      this.left = values.length;
     } else {
       this.places = new Map();
       for (let i = 0; i < keys.length; i++) {
@@ -63,6 +66,7 @@ class View {
         // The last of equal keys wins.
         this.places.set(keys[i], values[i]);
       }
+      this.left = this.places.size;
     }
     this.isLoaded = true;
   }
@@ -83,11 +87,13 @@ class View {
       if (!(places[index] >= 0) || String(index) !== key) return;
       target[index] = this.value(places[index]);
       places[index] = -1;
-    } else if (places.has(key)) {
-      define(target, key, this.value(places.get(key)));
+    } else {
+      const place = places.get(key);
+      if (place === undefined) return;
+      define(target, key, this.value(place));
       places.delete(key);
-      if (places.size === 0) this.done();
     }
+    if (--this.left === 0) this.done();
   }
 
   value(place) {

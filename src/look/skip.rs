@@ -96,12 +96,17 @@ pub fn skip(input: &[u8], mut pos: usize, mut owed: u64, kinds: &Kinds) -> Resul
             return Err(truncated(pos));
         }
         owed = owed - 1 + inside;
-        if inside > 0 && owed > (input.len() - end) as u64 {
+        // Only what may have something inside is asked, though it be empty, as `parse` does it.
+        if owed > (input.len() - end) as u64 && (inside > 0 || is_container(byte)) {
             return Err(truncated(pos));
         }
         pos = end;
     }
     Ok(pos)
+}
+
+fn is_container(byte: u8) -> bool {
+    matches!(byte, wire::FIXMAP..wire::FIXSTR | wire::ARRAY16..=wire::MAP32)
 }
 
 /// Where the value at `pos` ends and how many are inside it, for those whose first byte does not
@@ -259,6 +264,7 @@ fn are_fixints(bytes: u64) -> bool {
 mod tests {
     use super::*;
     use crate::tape::KIND_EXT;
+    use crate::token::{Token, token};
 
     const NO_KINDS: Kinds = [KIND_EXT; 256];
 
@@ -334,14 +340,14 @@ mod tests {
     /// The same, a value at a time.
     fn plain(input: &[u8], mut pos: usize, mut owed: u64) -> Result<usize, Fault> {
         while owed > 0 {
-            let (token, end) = crate::token::token(input, pos)?;
+            let (token, end) = token(input, pos)?;
             let inside = match token {
-                crate::token::Token::Array(n) => u64::from(n),
-                crate::token::Token::Map(n) => 2 * u64::from(n),
-                _ => 0,
+                Token::Array(n) => Some(u64::from(n)),
+                Token::Map(n) => Some(2 * u64::from(n)),
+                _ => None,
             };
-            owed = owed - 1 + inside;
-            if inside > 0 && owed > (input.len() - end) as u64 {
+            owed = owed - 1 + inside.unwrap_or(0);
+            if inside.is_some() && owed > (input.len() - end) as u64 {
                 return Err(truncated(pos));
             }
             pos = end;

@@ -1,44 +1,57 @@
 //! What a value is, by its head: its type and its length.
 
 use crate::look::keys::check_claim;
-use crate::look::path::{Inside, Rules, inside};
-use crate::look::skip::is_tag;
+use crate::look::path::Rules;
+use crate::look::skip::{Kinds, is_tag};
 use crate::tape::*;
 use crate::token::{Token, token};
 use crate::unpack::parse::Utf8;
 use crate::wire;
 
-/// One of the `TYPE_…` values, and how long it is: elements, pairs, UTF-16 units or bytes.
-pub fn type_at(input: &[u8], at: usize, rules: &Rules) -> Result<(i32, Option<usize>), Fault> {
-    match inside(input, at)? {
-        Inside::Array { n, first } => {
-            check_claim(input, at, first, n, false)?;
-            return Ok((TYPE_ARRAY, Some(n)));
-        }
-        Inside::Map { n, first } => {
-            check_claim(input, at, first, n, true)?;
-            return Ok((TYPE_MAP, Some(n)));
-        }
-        Inside::Nothing => {}
-    }
-    let (token, _) = token(input, at)?;
-    Ok(match token {
-        Token::Nil => (TYPE_NIL, None),
-        Token::Bool(_) => (TYPE_BOOLEAN, None),
-        Token::Int(_) | Token::Uint(_) => (TYPE_INTEGER, None),
-        Token::Float32(_) | Token::Float64(_) => (TYPE_FLOAT, None),
-        Token::Str(range) => {
-            let units = units(&input[range.clone()], rules.utf8);
-            (TYPE_STRING, Some(units.ok_or_else(|| Fault::at(FAULT_INVALID_UTF8, at))?))
-        }
-        Token::Bin(range) => (TYPE_BINARY, Some(range.len())),
-        Token::Ext(ext_type, range) => match rules.kinds[usize::from(ext_type as u8)] {
-            KIND_EXT if ext_type == wire::TIMESTAMP => (TYPE_TIMESTAMP, None),
-            kind if is_tag(kind) => (TYPE_EXT, None),
-            _ => (TYPE_EXT, Some(range.len())),
-        },
-        Token::Array(_) | Token::Map(_) => (TYPE_ARRAY, None),
+/// One of the `TYPE_…` values.
+pub fn type_at(input: &[u8], at: usize, kinds: &Kinds) -> Result<i32, Fault> {
+    Ok(match token(input, at)?.0 {
+        Token::Nil => TYPE_NIL,
+        Token::Bool(_) => TYPE_BOOLEAN,
+        Token::Int(_) | Token::Uint(_) => TYPE_INTEGER,
+        Token::Float32(_) | Token::Float64(_) => TYPE_FLOAT,
+        Token::Str(_) => TYPE_STRING,
+        Token::Bin(_) => TYPE_BINARY,
+        Token::Array(_) => TYPE_ARRAY,
+        Token::Map(_) => TYPE_MAP,
+        Token::Ext(ext_type, _) if is_timestamp(ext_type, kinds) => TYPE_TIMESTAMP,
+        Token::Ext(..) => TYPE_EXT,
     })
+}
+
+/// Elements, pairs, UTF-16 units or bytes, `None` for what has no length.
+pub fn length_at(input: &[u8], at: usize, rules: &Rules) -> Result<Option<usize>, Fault> {
+    let (token, end) = token(input, at)?;
+    Ok(match token {
+        Token::Array(n) => {
+            check_claim(input, at, end, n as usize, false)?;
+            Some(n as usize)
+        }
+        Token::Map(n) => {
+            check_claim(input, at, end, n as usize, true)?;
+            Some(n as usize)
+        }
+        Token::Str(text) => {
+            let units = units(&input[text], rules.utf8);
+            Some(units.ok_or_else(|| Fault::at(FAULT_INVALID_UTF8, at))?)
+        }
+        Token::Bin(data) => Some(data.len()),
+        Token::Ext(ext_type, data) => {
+            let is_tag = is_tag(rules.kinds[usize::from(ext_type as u8)]);
+            let has_length = !is_tag && !is_timestamp(ext_type, rules.kinds);
+            has_length.then_some(data.len())
+        }
+        _ => None,
+    })
+}
+
+fn is_timestamp(ext_type: i8, kinds: &Kinds) -> bool {
+    ext_type == wire::TIMESTAMP && kinds[usize::from(ext_type as u8)] == KIND_EXT
 }
 
 /// UTF-16 units of the string that `bytes` become, or the bytes where they become a buffer.
