@@ -267,8 +267,8 @@ export function unpackFrom<T = unknown>(
 /** An option of the functions that return promises. */
 export interface AsyncOptions {
   /**
-   * Rejects the promise with the signal's reason when it is aborted, at once. Work that another
-   * thread has begun goes on to its end, and its result is dropped.
+   * Rejects the promise with the signal's reason when it is aborted, at once. Work that no thread
+   * has begun is not done then; other work goes on to its end, and its result is dropped.
    */
   signal?: AbortSignal | undefined;
 }

@@ -4,9 +4,15 @@ import msgpack, {
   decode,
   Ext,
   encode,
+  type JsonToMsgpackOptions,
+  jsonToMsgpack,
+  jsonToMsgpackAsync,
   type MessageBytes,
   MsgpackError,
   type MsgpackErrorCode,
+  type MsgpackToJsonOptions,
+  msgpackToJson,
+  msgpackToJsonAsync,
   type PackedBuffer,
   type PackOptions,
   pack,
@@ -15,6 +21,7 @@ import msgpack, {
   type Unpacked,
   type UnpackOptions,
   unpack,
+  unpackAsync,
   unpackFrom,
   unpackMultiple,
 } from 'msgpack-rs';
@@ -89,6 +96,30 @@ try {
     error.code = 'ERR_MSGPACK_KEY';
   }
 }
+
+// JSON text, and promises.
+const { signal } = new AbortController();
+const everyJsonOption: JsonToMsgpackOptions[] = [
+  { multiple: true, exts: true, binary: 'base64', utf8: 'replace', maxDepth: 5 },
+  { binary: 'hex', utf8: 'fatal' },
+  { binary: 'array' },
+];
+const everyTextOption: MsgpackToJsonOptions[] = [
+  { space: 2, binary: 'base64', nonFinite: 'null', utf8: 'replace', multiple: false, maxDepth: 5 },
+  { space: '\t', binary: 'hex', nonFinite: 'throw', utf8: 'fatal' },
+  { binary: 'array' },
+];
+const fromText: PackedBuffer = jsonToMsgpack('[1]', { exts: true });
+const fromBytes: PackedBuffer = jsonToMsgpack(bytes);
+const text: PackedBuffer = msgpackToJson(bytes, { space: 2 });
+const later: Promise<PackedBuffer> = jsonToMsgpackAsync('[1]', { signal, multiple: true });
+const laterText: Promise<PackedBuffer> = msgpackToJsonAsync(bytes, { signal, space: 2 });
+const laterUser: Promise<User> = unpackAsync<User>(bytes, { signal, maps: 'object' });
+use(everyJsonOption, everyTextOption, fromText, fromBytes, text, later, laterText, laterUser);
+// @ts-expect-error only the functions that return promises take a signal
+msgpackToJson(bytes, { signal });
+// @ts-expect-error a message is bytes
+msgpackToJson('a1');
 
 // What must not compile.
 // @ts-expect-error a value is needed

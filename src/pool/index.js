@@ -9,44 +9,56 @@ const { bytesOr, jsonFault, jsonText, messageFault } = require('../transcode');
 const { readFromJsonOptions, readToJsonOptions } = require('../transcode/options');
 const { readUnpackOptions } = require('../unpack/options');
 const { fault, toUint8Array } = require('../unpack');
+const { Turns } = require('./turns');
 
-/** Unpackers that are kept for the next call; each that is in use has one for itself. */
+/** Messages that are parsed at a time, each by an unpacker of its own; libuv has four threads. */
+const MAX_UNPACKERS = 16;
+/** Unpackers that are kept for the next call. */
 const MAX_IDLE = 4;
 
 function createPool({ look, transcode, unpackers }) {
+  const turns = new Turns(MAX_UNPACKERS);
   const idle = [];
 
   async function jsonToMsgpackAsync(json, options) {
     const signal = signalOf(options);
-    const { flags, maxDepth, space } = readFromJsonOptions(options);
+    const { flags, maxDepth, space } = readFromJsonOptions(options ?? {});
     const text = jsonText(json);
-    const start = () => transcode.transcoder().fromJsonAsync(text, flags, maxDepth, space);
-    return bytesOr(jsonFault, await orAborted(signal, start));
+    signal?.throwIfAborted();
+    const job = transcode.transcoder().fromJsonAsync(text, flags, maxDepth, space);
+    return bytesOr(jsonFault, await done(job, signal));
   }
 
   async function msgpackToJsonAsync(bytes, options) {
     const signal = signalOf(options);
-    const { flags, maxDepth, space } = readToJsonOptions(options);
+    const { flags, maxDepth, space } = readToJsonOptions(options ?? {});
     const input = toUint8Array(bytes);
-    const start = () => transcode.transcoder().toJsonAsync(input, flags, maxDepth, space);
-    return bytesOr(messageFault, await orAborted(signal, start));
+    signal?.throwIfAborted();
+    const job = transcode.transcoder().toJsonAsync(input, flags, maxDepth, space);
+    return bytesOr(messageFault, await done(job, signal));
   }
 
   async function unpackAsync(bytes, options) {
     const signal = signalOf(options);
     const { copies, flags, maxDepth } = readUnpackOptions(options ?? {});
-    const input = copyOf(toUint8Array(bytes));
-    const start = async () => {
+    const view = toUint8Array(bytes);
+    signal?.throwIfAborted();
+    const input = copyOf(view);
+    let job = turns.take();
+    await done(job, signal);
+    try {
       const unpacker = idle.pop() ?? unpackers.create();
       unpackers.teach(unpacker);
-      await unpacker.parseAhead(input, flags, maxDepth);
-      return unpacker;
-    };
-    const unpacker = await orAborted(signal, start);
-    // After an error it does not know all that its parser has taught it, and is not used again.
-    const value = unpacker.unpack(input, flags, maxDepth, copies, MODE_ONE, 0);
-    if (idle.length < MAX_IDLE) idle.push(unpacker);
-    return value;
+      job = unpacker.parseAhead(input, flags, maxDepth);
+      await done(job, signal);
+      // After an error it does not know all that its parser has taught it, and is not used again.
+      const value = unpacker.unpack(input, flags, maxDepth, copies, MODE_ONE, 0);
+      if (idle.length < MAX_IDLE) idle.push(unpacker);
+      return value;
+    } finally {
+      // Work that was aborted may still go on.
+      job.promise.then(turns.give, turns.give);
+    }
   }
 
   async function validateAsync(bytes, options) {
@@ -54,8 +66,9 @@ function createPool({ look, transcode, unpackers }) {
     const { flags, maxDepth } = readUnpackOptions(options ?? {});
     const multiple = checkBoolean('multiple', options?.multiple, false) ? 1 : 0;
     const input = toUint8Array(bytes);
-    const start = () => look.looker().validateAsync(input, flags, maxDepth, multiple);
-    const summary = await orAborted(signal, start);
+    signal?.throwIfAborted();
+    const job = look.looker().validateAsync(input, flags, maxDepth, multiple);
+    const summary = await done(job, signal);
     if (summary.code !== undefined) throw fault(summary.code, summary.offset);
     return summary;
   }
@@ -80,15 +93,17 @@ function signalOf(options) {
   return signal;
 }
 
-/** What `start` comes to, or the signal's reason as soon as it is aborted. */
-function orAborted(signal, start) {
-  if (signal === undefined) return start();
+/** What a job comes to, or the signal's reason as soon as it is aborted. */
+function done(job, signal) {
+  if (signal === undefined) return job.promise;
   return new Promise((resolve, reject) => {
-    signal.throwIfAborted();
-    const abort = () => reject(signal.reason);
-    signal.addEventListener('abort', abort, { once: true });
-    const done = start().finally(() => signal.removeEventListener('abort', abort));
-    done.then(resolve, reject);
+    const abort = () => {
+      job.cancel();
+      reject(signal.reason);
+    };
+    if (signal.aborted) abort();
+    else signal.addEventListener('abort', abort, { once: true });
+    job.promise.finally(() => signal.removeEventListener('abort', abort)).then(resolve, reject);
   });
 }
 

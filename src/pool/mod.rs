@@ -1,11 +1,17 @@
 //! Work on libuv's threads, for the functions that return promises.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr::null_mut;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, ThreadId};
 
 use napi::bindgen_prelude::{AsyncTask, ToNapiValue};
-use napi::sys::{napi_env, napi_value};
+use napi::sys::{self, napi_callback_info, napi_env, napi_value};
 use napi::{Env, Error, Result, Task};
+
+use crate::addon::{add_function, call, check};
 
 /// What is done on another thread, and made a value of on JavaScript's.
 pub trait Job: Send + Sized + 'static {
@@ -13,13 +19,39 @@ pub trait Job: Send + Sized + 'static {
     fn finish(self, env: napi_env) -> Result<napi_value>;
 }
 
-/// Begins a job: a promise of what it comes to.
+/// Begins a job: an object with a `promise` of what it comes to, and a function `cancel`. Cancelled
+/// work that no thread has begun is not done, and the promise is rejected.
 pub(crate) fn start<J: Job>(env: napi_env, job: J) -> Result<napi_value> {
-    // SAFETY: `env` is live.
-    unsafe { AsyncTask::to_napi_value(env, AsyncTask::new(Work(Some(job)))) }
+    let is_cancelled = Arc::new(AtomicBool::new(false));
+    let work = Work { job: Some(job), is_cancelled: is_cancelled.clone() };
+    let mut started = null_mut();
+    // SAFETY: `env` is live and the object its own.
+    unsafe {
+        check(sys::napi_create_object(env, &mut started))?;
+        add_function(env, started, c"cancel", cancel, Rc::new(is_cancelled))?;
+        let promise = AsyncTask::to_napi_value(env, AsyncTask::new(work))?;
+        check(sys::napi_set_named_property(env, started, c"promise".as_ptr(), promise))?;
+    }
+    Ok(started)
 }
 
-struct Work<J>(Option<J>);
+unsafe extern "C" fn cancel(env: napi_env, info: napi_callback_info) -> napi_value {
+    fn body(
+        is_cancelled: &Arc<AtomicBool>,
+        _: napi_env,
+        []: [napi_value; 0],
+    ) -> Result<napi_value> {
+        is_cancelled.store(true, Ordering::Relaxed);
+        Ok(null_mut())
+    }
+    // SAFETY: made by `start` with this state.
+    unsafe { call(env, info, body) }
+}
+
+struct Work<J> {
+    job: Option<J>,
+    is_cancelled: Arc<AtomicBool>,
+}
 
 /// A value that `finish` returned; nothing is `undefined`.
 pub struct Finished(napi_value);
@@ -49,7 +81,10 @@ impl<J: Job> Task for Work<J> {
     type JsValue = Finished;
 
     fn compute(&mut self) -> Result<()> {
-        let run = || self.0.as_mut().map(Job::run);
+        if self.is_cancelled.load(Ordering::Relaxed) {
+            return Err(Error::from_reason("cancelled"));
+        }
+        let run = || self.job.as_mut().map(Job::run);
         // Nothing unwinds into libuv.
         match catch_unwind(AssertUnwindSafe(run)) {
             Ok(_) => Ok(()),
@@ -58,7 +93,7 @@ impl<J: Job> Task for Work<J> {
     }
 
     fn resolve(&mut self, env: Env, (): ()) -> Result<Finished> {
-        let job = self.0.take().ok_or_else(|| Error::from_reason("a job that is done"))?;
+        let job = self.job.take().ok_or_else(|| Error::from_reason("a job that is done"))?;
         job.finish(env.raw()).map(Finished)
     }
 }

@@ -718,3 +718,41 @@ pub fn position(before: &[u8]) -> (usize, usize) {
     let column = 1 + String::from_utf8_lossy(&before[line_start..]).encode_utf16().count();
     (line, column)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{bad_digit, offset_before_decoding, too_deep, without_halves};
+
+    #[test]
+    fn offsets_before_decoding() {
+        // One U+FFFD for 0xff, one for the two bytes that could have begun a character.
+        let bytes = b"a\xffb\xe6\xbcc";
+        let offsets: Vec<_> = (0..=9).map(|at| offset_before_decoding(bytes, at)).collect();
+        assert_eq!(offsets, [0, 1, 1, 1, 2, 3, 3, 3, 5, 6]);
+        assert_eq!(offset_before_decoding(b"", 0), 0);
+    }
+
+    #[test]
+    fn levels() {
+        assert_eq!(too_deep(b"[1, {\"[[\": \"\\\"[\"}, [ [", 2), 21);
+        assert_eq!(too_deep(b" {", 0), 1);
+        assert_eq!(too_deep(b"\"[", 0), 2);
+    }
+
+    #[test]
+    fn digits_of_escapes() {
+        assert_eq!(bad_digit(br#""\u12x4""#, 6), Some(5));
+        assert_eq!(bad_digit(br#""\u1"#, 4), None);
+        assert_eq!(bad_digit(br#""\\u1x"#, 6), None);
+        assert_eq!(bad_digit(br#""\\\u1x"#, 7), Some(6));
+    }
+
+    #[test]
+    fn halves_of_pairs() {
+        assert_eq!(without_halves(r#""\ud83d\ude00 \\ud800""#), None);
+        let repaired = without_halves(r#""\udc00\ud83d\ude00\uD800x\ud800\ud800""#);
+        assert_eq!(repaired.as_deref(), Some(r#""\ufffd\ud83d\ude00\ufffdx\ufffd\ufffd""#));
+        assert_eq!(without_halves(r#""\ud800"#).as_deref(), Some(r#""\ufffd"#));
+        assert_eq!(without_halves(r#""\"#), None);
+    }
+}

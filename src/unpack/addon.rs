@@ -177,9 +177,9 @@ fn replay(env: napi_env, unpacker: &mut Unpacker, words: &mut [i32]) -> Result<n
     texts_value(env, &unpacker.texts)
 }
 
-/// `parseAhead(bytes)` → a promise: what `parse` would do with the same header, and then with those
-/// that follow, is done on another thread, and `parse` hands it over. Until then JavaScript neither
-/// calls this parser nor changes the bytes.
+/// `parseAhead(bytes)` → a job, as `pool::start` has it: what `parse` would do with the same header,
+/// and then with those that follow, is done on another thread, and `parse` hands it over. Until then
+/// JavaScript neither calls this parser nor changes the bytes.
 unsafe extern "C" fn parse_ahead(env: napi_env, info: napi_callback_info) -> napi_value {
     fn body(shared: &Rc<Shared>, env: napi_env, [input]: [napi_value; 1]) -> Result<napi_value> {
         let mut unpacker = borrow(shared)?;

@@ -177,7 +177,7 @@ function createBuilder(binding, features) {
     return status;
   }
 
-  /** A promise; then `parse` and `build` with the same arguments find the message parsed. */
+  /** A job on another thread; then `parse` and `build` with the same arguments find the message parsed. */
   function parseAhead(bytes, options, maxDepth) {
     T[OPTIONS] = options;
     T[MAX_DEPTH] = maxDepth;
