@@ -17,6 +17,8 @@ import {
   Timestamp,
   unpack,
   unpackAsync,
+  validate,
+  validateAsync,
 } from '../index.js';
 import { bytes, generator, nestArrays, runsOf, seedOf } from './helpers.mjs';
 
@@ -184,6 +186,50 @@ test('jsonToMsgpackAsync and msgpackToJsonAsync: results and errors', async () =
       () => msgpackToJson(bytes(message), { maxDepth: Infinity }),
     );
   }
+});
+
+test('validateAsync: figures and errors', async () => {
+  for (const value of VALUES) {
+    const wire = pack(value);
+    await same(
+      () => validateAsync(wire),
+      () => validate(wire),
+    );
+    for (const options of [{ multiple: true }, { maxDepth: 1 }, { maps: 'map', utf8: 'fatal' }]) {
+      const twice = Buffer.concat([wire, wire]);
+      await same(
+        () => validateAsync(twice, options),
+        () => validate(twice, options),
+      );
+    }
+  }
+  assert.deepStrictEqual(await validateAsync(bytes('82 01 90 a161 c0')), {
+    values: 1,
+    bytes: 6,
+    depth: 2,
+    nodes: 5,
+  });
+  for (const wrong of ['', 'c1', '92 01', '01 02', '81 c0 01', 'd4 ff 00', '81 90 01']) {
+    const { code } = await same(
+      () => validateAsync(bytes(wrong)),
+      () => validate(bytes(wrong)),
+    );
+    assert.match(code, /^ERR_MSGPACK_/, wrong);
+  }
+  await same(
+    () => validateAsync(new Uint8Array(0), { multiple: true }),
+    () => validate(new Uint8Array(0), { multiple: true }),
+  );
+  const input = pack(['x'.repeat(1_000_000), { a: 1 }]);
+  const promise = validateAsync(input);
+  input.fill(0xc1);
+  assert.deepStrictEqual(await promise, { values: 1, bytes: 1_000_010, depth: 2, nodes: 5 });
+  const reason = new Error('enough');
+  await assert.rejects(validateAsync(input, { signal: AbortSignal.abort(reason) }), reason);
+  const unknown = { code: 'ERR_INVALID_ARG_VALUE' };
+  await assert.rejects(validateAsync(input, { multiple: 1 }), unknown);
+  await assert.rejects(validateAsync(input, { signal: 1 }), unknown);
+  await assert.rejects(validateAsync('text'), { code: 'ERR_MSGPACK_INVALID_INPUT' });
 });
 
 test('wrong options and input reject, they do not throw', async () => {
