@@ -13,7 +13,7 @@ import { buildIfStale, root } from './build.mjs';
 // A glob that matches nothing, or a file whose tests are no longer reached, must not look like
 // success. Raise these as the suite grows.
 const MIN_FILES = 52;
-const MIN_TESTS = 1313;
+const MIN_TESTS = 1315;
 
 const PARTS = ['rust', 'types', 'js'];
 
