@@ -80,6 +80,58 @@ test('one short string kept of each of 400 messages of 1 MB keeps no message', (
   }
 });
 
+test('a map with one large number as its key took twelve kilobytes', () => {
+  const array = (items) => {
+    const header = Buffer.alloc(5, 0xdd);
+    header.writeUInt32BE(items.length, 1);
+    return Buffer.concat([header, ...items]);
+  };
+  const wide = (n) => [0xcd, n >> 8, n & 255];
+  const text = (n) => [0xa0 | String(n).length, ...Buffer.from(String(n))];
+  const LISTS = {
+    'one number': () => [0x81, ...wide(1000), 0xc0],
+    'ever-new numbers': (i) => [0x81, ...wide(700 + (i % 300)), 0xc0],
+    'one text': () => [0x81, ...text(200), 0xc0],
+    'ever-new texts': (i) => [0x81, ...text(700 + (i % 300)), 0xc0],
+    'a small and a large one': (i) => [0x82, 0, 0xc0, ...wide(1000 - (i % 9)), 0xc0],
+    'a string and a large one': (i) => [0x82, 0xa1, 0x61, 0xc0, ...wide(1000 - (i % 9)), 0xc0],
+    'larger and larger ones': () => [0x83, ...wide(900), 1, ...wide(2000), 1, ...wide(3300), 1],
+  };
+  for (const [name, make] of Object.entries(LISTS)) {
+    const wire = array(Array.from({ length: 3000 }, (_, i) => Buffer.from(make(i))));
+    unpack(wire);
+    collect();
+    const before = process.memoryUsage().heapUsed;
+    const value = unpack(wire);
+    collect();
+    const kept = (process.memoryUsage().heapUsed - before) / wire.length;
+    assert.ok(kept < 200, `${name}: ${kept.toFixed(0)} bytes a byte`);
+    assert.equal(value.length, 3000);
+  }
+});
+
+test('objects with keys that are numbers far apart are what they were', () => {
+  for (const keys of [
+    [1000],
+    [5, 1000],
+    [1000, 5],
+    [3300, 'a', 0, 17],
+    [18, 19, 20, 400],
+    [9999, 10_000],
+  ]) {
+    const value = Object.fromEntries(keys.map((key) => [key, `${key}`]));
+    const map = new Map(keys.map((key) => [key, `${key}`]));
+    for (let i = 0; i < 80; i++) {
+      for (const wire of [pack(value), pack(map)]) {
+        const back = unpack(wire);
+        assert.deepStrictEqual(back, value);
+        assert.deepStrictEqual(Object.keys(back), Object.keys(value));
+        assert.equal(JSON.stringify(back), JSON.stringify(value));
+      }
+    }
+  }
+});
+
 test('one small result kept of every hundred keeps little', () => {
   const kept = [];
   collect();

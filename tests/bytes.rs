@@ -23,7 +23,7 @@ fn input() -> BoxedStrategy<Vec<u8>> {
 }
 
 proptest! {
-    #![proptest_config(cases(600))]
+    #![proptest_config(cases(300))]
 
     #[test]
     fn parsing_agrees_with_rmpv(data in input()) {

@@ -119,6 +119,11 @@ const UNITS = {
   'ints, then a str': fixed('94 010203 a0'),
   'map, int key': fixed('81 01 c0'),
   'map, key 4294967294': fixed('81 ce fffffffe c0'),
+  'map, key 1000': fixed('81 cd 03e8 c0'),
+  'map, key 18': fixed('81 12 c0'),
+  "map, key '1000'": fixed('81 a4 31303030 c0'),
+  "map, new key like '1000'": (i) =>
+    Buffer.concat([hex('81 a4'), Buffer.from(String(1000 + (i % 2000))), hex('c0')]),
   'map, str key': fixed('81 a161 c0'),
   'map, new key': unique(2, '81'),
   'map, new long key': unique(12, '81'),

@@ -27,6 +27,7 @@ const { Timestamp } = require('../timestamp');
 const { compileConstructor } = require('./compile');
 const { MsgpackError } = require('../error');
 const more = require('./more');
+const { emptyFor, isFar, limitOf, makeSparse } = require('./sparse');
 
 const TAG_MASK = (1 << TAG_BITS) - 1;
 const LENGTH_MASK = (1 << STR_LENGTH_BITS) - 1;
@@ -439,7 +440,7 @@ function createBuilder(binding, features) {
   /** A record whose names are no shape. */
   function unshaped(q) {
     const names = namesOf(T[q]);
-    const o = names.length > DICTIONARY ? emptyDictionary() : {};
+    const o = names.length > DICTIONARY ? emptyDictionary() : emptyFor(names);
     for (let i = 0; i < names.length; i++) define(o, names[i], value(T[q + 3 + i]));
     return o;
   }
@@ -584,6 +585,7 @@ function createBuilder(binding, features) {
     }
     const names = shape.keys;
     const o = {};
+    if (shape.isSparse) makeSparse(o);
     for (let i = 0; i < names.length; i++) define(o, names[i], value(T[q + i]));
     return o;
   }
@@ -591,7 +593,10 @@ function createBuilder(binding, features) {
   function shapeOf(id) {
     let shape = shapes.get(id);
     if (shape === undefined) {
-      shape = { keys: native.shapeKeys(id), seen: 0, since: heat.objects };
+      const keys = native.shapeKeys(id);
+      const limit = limitOf(keys.length);
+      const isSparse = keys.some((key) => isFar(key, limit));
+      shape = { keys, isSparse, seen: 0, since: heat.objects };
       shapes.set(id, shape);
     }
     return shape;
@@ -603,14 +608,22 @@ function createBuilder(binding, features) {
     const total = T[q + 2];
     const o = total > DICTIONARY ? emptyDictionary() : {};
     let at = q + 3;
+    const limit = limitOf(total);
+    let isSparse = false;
     if (prefix > 0) {
-      const names = shapeOf(T[q]).keys;
+      const { keys: names } = shapeOf(T[q]);
+      isSparse = names.some((key) => isFar(key, limit));
+      if (isSparse) makeSparse(o);
       for (let i = 0; i < prefix; i++) define(o, names[i], value(T[at++]));
     }
     trusting ??= isPlainUntouched();
     for (let i = prefix; i < total; i++) {
       const w = T[at++];
       const key = keyOf(w);
+      if (!isSparse && isFar(key, limit)) {
+        makeSparse(o);
+        isSparse = true;
+      }
       if (trusting && (w & TAG_MASK) !== K_INHERITED) o[key] = value(T[at++]);
       else define(o, key, value(T[at++]));
     }
@@ -646,8 +659,13 @@ function createBuilder(binding, features) {
 
   /** Adds an entry to what `emptyMap` has made. */
   function put(m, key, x) {
-    if (keysAreText) define(m, more.keyText(key, features.quirks), x);
-    else m.set(key, x);
+    if (!keysAreText) {
+      m.set(key, x);
+      return;
+    }
+    const text = more.keyText(key, features.quirks);
+    if (isFar(text, limitOf(0))) makeSparse(m);
+    define(m, text, x);
   }
 
   /** `value` for a message that nests too deep for recursion: the same with a stack of its own. */
@@ -709,7 +727,8 @@ function createBuilder(binding, features) {
   }
 
   function newFrame(into, names, at, end) {
-    return { into, names, named: 0, key: NO_KEY, at, end, tag: null };
+    const limit = limitOf(end - at);
+    return { into, names, named: 0, key: NO_KEY, at, end, limit, tag: null };
   }
 
   function rareFrame(q) {
@@ -753,6 +772,7 @@ function createBuilder(binding, features) {
   function attach(frame, x) {
     const { into, key, names } = frame;
     if (names !== null) {
+      if (isFar(key, frame.limit)) makeSparse(into);
       define(into, key, x);
     } else if (Array.isArray(into)) {
       into.push(x);

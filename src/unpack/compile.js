@@ -5,6 +5,7 @@
 
 const { CONST_FALSE, CONST_NIL, CONST_TRUE, TAG_BITS, U_CONST } = require('../tape');
 const { U_INT, U_KNOWN_STR, U_NUMBER, U_OBJECT, U_STR } = require('../tape');
+const { limitOf } = require('./sparse');
 
 const TAG_MASK = (1 << TAG_BITS) - 1;
 const NIL = (CONST_NIL << TAG_BITS) | U_CONST;
@@ -61,7 +62,8 @@ function copy(keys, examples) {
  */
 function compileConstructor(keys, examples, env) {
   const indices = keys.filter((key) => INDEX_KEY.test(key)).map(Number);
-  const copies = indices.length > 0 && Math.max(...indices) <= MAX_INDEX;
+  const most = Math.min(MAX_INDEX, limitOf(keys.length));
+  const copies = indices.length > 0 && Math.max(...indices) <= most;
   const template = copies
     ? JSON.parse(`{${keys.map((key) => `${JSON.stringify(key)}:null`).join(',')}}`)
     : null;
