@@ -5,6 +5,7 @@
 
 const { EventEmitter } = require('node:events');
 const { types } = require('node:util');
+const { fromEntries } = require('../src/unpack/sparse');
 const { createCodec } = require('../src/codec');
 const { MsgpackError } = require('../src/error');
 const { isExt } = require('../src/ext');
@@ -302,7 +303,7 @@ function malformed(cause) {
 function objectsOf(x) {
   if (isArray(x)) return x.map(objectsOf);
   if (!types.isMap(x)) return x;
-  return Object.fromEntries(Array.from(x, ([key, v]) => [textOfKey(key), objectsOf(v)]));
+  return fromEntries(Array.from(x, ([key, v]) => [textOfKey(key), objectsOf(v)]));
 }
 
 function textOfKey(key) {

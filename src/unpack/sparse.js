@@ -45,4 +45,16 @@ function emptyFor(keys) {
   return o;
 }
 
-module.exports = { emptyFor, isFar, limitOf, makeSparse };
+/** Object.fromEntries, of entries in an array. */
+function fromEntries(entries) {
+  const limit = limitOf(entries.length);
+  if (!entries.some(([key]) => isFar(key, limit))) return Object.fromEntries(entries);
+  const o = {};
+  makeSparse(o);
+  for (const [key, value] of entries) {
+    Object.defineProperty(o, key, { value, writable: true, enumerable: true, configurable: true });
+  }
+  return o;
+}
+
+module.exports = { emptyFor, fromEntries, isFar, limitOf, makeSparse };
