@@ -52,7 +52,7 @@ const records = (random, count) => random.list(count, (index) => record(random, 
 // What one record comes to on the wire, to size the growth series.
 const RECORD_BYTES = 136;
 
-const user = (random, index) => ({
+export const user = (random, index) => ({
   id: index,
   guid: random.characters(32, '0123456789abcdef'),
   isActive: random.chance(0.5),

@@ -12,10 +12,12 @@ use crate::wire;
 /// Walks at a time.
 const LANES: usize = 4;
 /// Bytes that a walk goes: a part of what has been skipped, so that not much is in vain where that
-/// ends.
-const MIN_SEGMENT: usize = 1 << 11;
+/// ends, and of what may be left.
+const MIN_SEGMENT: usize = 1 << 12;
 const MAX_SEGMENT: usize = 1 << 15;
 const PART: usize = 8;
+/// No guesses before so much has been skipped, nor with less to come.
+const MIN_SKIPPED: usize = 1 << 12;
 /// Walks that may be through before the right one has met them.
 const MAX_DONE: usize = 16;
 /// The bytes of a segment in which a guess should meet the right walk. One that fails there is
@@ -29,6 +31,8 @@ pub struct Ahead {
     start: usize,
     pub from: usize,
     wait: usize,
+    /// The most values that were owed.
+    most: u64,
 }
 
 /// A walk through a segment.
@@ -58,7 +62,7 @@ struct Walk {
 
 impl Ahead {
     pub fn new(start: usize) -> Ahead {
-        Ahead { start, from: start + LANES * MIN_SEGMENT, wait: MIN_SEGMENT }
+        Ahead { start, from: start + MIN_SKIPPED, wait: MIN_SEGMENT, most: 0 }
     }
 
     /// No attempt before `pos`.
@@ -76,14 +80,16 @@ impl Ahead {
         let (mut begun, mut met) = (0, 0);
         let mut done = [Lane { number: NONE, ..Lane::default() }; MAX_DONE];
         let mut lanes = [Lane { number: NONE, ..Lane::default() }; LANES];
-        loop {
+        self.most = self.most.max(owed);
+        self.from = loop {
+            let end = self.guess_end(&right, input.len());
             let mut are_idle = true;
             for lane in &mut lanes {
                 if lane.pos < lane.end {
                     are_idle &= lane.number == NONE;
                     continue;
                 }
-                let left = input.len() - next_start;
+                let left = end.saturating_sub(next_start);
                 let size = ((next_start - self.start) / PART).min(left / LANES);
                 let size = size.clamp(MIN_SEGMENT, MAX_SEGMENT);
                 if left > size && begun < met + MAX_DONE {
@@ -97,7 +103,7 @@ impl Ahead {
                 }
             }
             if are_idle {
-                break;
+                break right.pos + MIN_SEGMENT;
             }
             turns(input, &mut lanes, kinds);
             for lane in &lanes {
@@ -105,19 +111,29 @@ impl Ahead {
                     done[lane.number % MAX_DONE] = *lane;
                 }
             }
-            let mut is_right = true;
-            while is_right && done[met % MAX_DONE].number == met {
-                is_right = right.meet(input, &done[met % MAX_DONE], kinds);
+            let mut wrong = None;
+            while wrong.is_none() && done[met % MAX_DONE].number == met {
+                let lane = &done[met % MAX_DONE];
+                if !right.meet(input, lane, kinds) {
+                    wrong = Some(lane.end);
+                }
                 met += 1;
             }
-            if !is_right {
-                break;
+            if let Some(end) = wrong {
+                // Step by step through its segment. Guesses that led nowhere are paid for.
+                self.wait = if right.pos - pos > self.wait { MIN_SEGMENT } else { 2 * self.wait };
+                break end.max(right.pos + self.wait);
             }
-        }
-        // Guesses that led nowhere are paid for.
-        self.wait = if right.pos - pos > self.wait { MIN_SEGMENT } else { 2 * self.wait };
-        self.from = right.pos + self.wait;
+        };
         (right.pos, right.owed)
+    }
+
+    /// Where what is owed may end: what there was tells how long a value is. Never behind `len`.
+    fn guess_end(&self, right: &Walk, len: usize) -> usize {
+        let passed = self.most.saturating_sub(right.owed).max(1);
+        let each = (right.pos - self.start) as f64 / passed as f64;
+        let left = each * right.owed as f64;
+        len.min(right.pos.saturating_add(left as usize).saturating_add(MIN_SKIPPED))
     }
 }
 

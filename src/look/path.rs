@@ -282,3 +282,114 @@ fn is_wide(int: i128, step: &Step, rules: &Rules) -> bool {
     let by_digits = rules.int64 == Int64::Text || !rules.map_keys;
     by_digits && step.text.is_some_and(|text| text == int.to_string().as_bytes())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::look::many::find_many;
+    use crate::tape::KIND_EXT;
+
+    const KINDS: Kinds = [KIND_EXT; 256];
+
+    fn rules(map_keys: bool) -> Rules<'static> {
+        Rules { kinds: &KINDS, int64: Int64::Auto, utf8: Utf8::Replace, map_keys }
+    }
+
+    /// Names as JavaScript packs them: a text, and nil or a fixint.
+    fn packed(steps: &[(&str, Option<u8>)]) -> Vec<u8> {
+        let mut packed = vec![wire::FIXARRAY | (2 * steps.len() as u8)];
+        for &(text, number) in steps {
+            packed.push(wire::FIXSTR | text.len() as u8);
+            packed.extend(text.as_bytes());
+            packed.push(number.unwrap_or(wire::NIL));
+        }
+        packed
+    }
+
+    fn found(input: &[u8], steps: &[(&str, Option<u8>)]) -> Result<Option<usize>, Fault> {
+        let packed = packed(steps);
+        let one = find(input, 0, &mut Path::new(&packed, 0).unwrap(), &rules(false));
+        let many = find_many(input, &[&[0x91], &packed[..]].concat(), &rules(false));
+        assert_eq!(one.map(|at| vec![at]), many);
+        one
+    }
+
+    // { a: [10, { b: 20 }], 7: null, "c": 0xc1 }
+    const INPUT: &[u8] =
+        &[0x83, 0xa1, b'a', 0x92, 10, 0x81, 0xa1, b'b', 20, 7, 0xc0, 0xa1, b'c', wire::NEVER_USED];
+
+    #[test]
+    fn a_path_leads_to_its_value() {
+        assert_eq!(found(INPUT, &[]), Ok(Some(0)));
+        assert_eq!(found(INPUT, &[("a", None)]), Ok(Some(3)));
+        assert_eq!(found(INPUT, &[("a", None), ("0", Some(0))]), Ok(Some(4)));
+        assert_eq!(found(INPUT, &[("a", None), ("1", Some(1)), ("b", None)]), Ok(Some(8)));
+        assert_eq!(found(INPUT, &[("7", Some(7))]), Ok(Some(10)));
+        assert_eq!(found(INPUT, &[("c", None)]), Ok(Some(13)));
+    }
+
+    #[test]
+    fn or_to_nothing() {
+        assert_eq!(found(INPUT, &[("a", None), ("2", Some(2))]), Ok(None));
+        assert_eq!(found(INPUT, &[("a", None), ("x", None)]), Ok(None));
+        assert_eq!(found(INPUT, &[("a", None), ("0", Some(0)), ("0", Some(0))]), Ok(None));
+        assert_eq!(found(&[0xc0], &[("a", None)]), Ok(None));
+        let fault = Fault::at(FAULT_INVALID_BYTE, 13);
+        assert_eq!(found(INPUT, &[("d", None)]), Err(fault));
+        assert_eq!(
+            found(&INPUT[..8], &[("a", None), ("1", Some(1)), ("b", None)]),
+            Err(truncated(8))
+        );
+    }
+
+    #[test]
+    fn several_paths_in_one_pass() {
+        let paths: [&[(&str, Option<u8>)]; 4] =
+            [&[("7", Some(7))], &[("a", None), ("1", Some(1))], &[("c", None)], &[("a", None)]];
+        let mut all = vec![0x94];
+        for path in paths {
+            all.extend(packed(path));
+        }
+        let expected = vec![Some(10), Some(5), Some(13), Some(3)];
+        assert_eq!(find_many(INPUT, &all, &rules(false)), Ok(expected));
+    }
+
+    #[test]
+    fn an_index_is_written_in_one_way() {
+        let text = |text: &'static str| index(&Step { text: Some(text.as_bytes()), number: None });
+        assert_eq!(text("0"), Some(0));
+        assert_eq!(text("4294967295"), Some(u32::MAX));
+        for other in ["", "00", "01", "-0", "+1", "1.0", "1e3", "4294967296", "99999999999", "a"] {
+            assert_eq!(text(other), None, "{other}");
+        }
+        let number = |number| index(&Step { text: None, number: Some(number) });
+        assert_eq!(number(-0.0), Some(0));
+        assert_eq!(number(7.0), Some(7));
+        for other in [-1.0, 0.5, f64::NAN, f64::INFINITY, 4_294_967_296.0] {
+            assert_eq!(number(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn keys_of_a_map_are_of_one_type() {
+        let text = Step { text: Some(b"7"), number: None };
+        let number = Step { text: None, number: Some(7.0) };
+        let both = Step { text: Some(b"7"), number: Some(7.0) };
+        for (key, as_text, as_number) in [
+            (Key::Text(b"7"), true, false),
+            (Key::Number(7.0), false, true),
+            (Key::Wide(7), false, true),
+        ] {
+            assert_eq!(key.is(&text, &rules(true)), as_text);
+            assert_eq!(key.is(&number, &rules(true)), as_number);
+            assert!(key.is(&both, &rules(false)));
+        }
+        assert!(
+            !Key::Wide(1 << 60).is(&Step { text: None, number: Some(2f64.powi(60)) }, &rules(true))
+        );
+        let digits = (1i64 << 60).to_string();
+        let step = Step { text: Some(digits.as_bytes()), number: None };
+        assert!(Key::Wide(1 << 60).is(&step, &rules(false)));
+        assert!(!Key::Wide(1 << 60).is(&step, &rules(true)));
+    }
+}

@@ -101,6 +101,9 @@ pub fn skip(input: &[u8], mut pos: usize, mut owed: u64, kinds: &Kinds) -> Resul
             return Err(truncated(pos));
         }
         pos = end;
+        if inside >= MIN_ROW {
+            no_row = pos;
+        }
     }
     Ok(pos)
 }
@@ -412,19 +415,19 @@ mod tests {
 
     #[test]
     fn in_several_places_at_once_as_one_by_one() {
-        for seed in 0..60 {
+        for seed in 0..24 {
             // Fewer kinds are rows and points, more are none.
             let mut input = mixture(seed, 6000, 1 + seed % 8);
             let count = 6000;
             assert_eq!(skip(&input, 0, count, &NO_KINDS), Ok(input.len()), "seed {seed}");
-            for part in 1..40 {
+            for part in (1..40).step_by(5) {
                 let count = count * part / 40;
                 assert_eq!(skip(&input, 0, count, &NO_KINDS), plain(&input, 0, count));
                 let cut = &input[..input.len() * part as usize / 40];
                 assert_eq!(skip(cut, 0, 6000, &NO_KINDS), plain(cut, 0, 6000), "seed {seed}");
             }
-            for k in 0..40 {
-                let at = input.len() * k / 40 + 7 * k % 11;
+            for k in 0..20 {
+                let at = input.len() * k / 20 + 7 * k % 11;
                 let Some(byte) = input.get_mut(at) else { continue };
                 let before = std::mem::replace(byte, [0xc1, 0xdd, 0xdf, 0xdb][k % 4]);
                 assert_eq!(skip(&input, 0, count, &NO_KINDS), plain(&input, 0, count));

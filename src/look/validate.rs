@@ -598,3 +598,95 @@ impl Text {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KINDS: Kinds = {
+        let mut kinds = [KIND_EXT; 256];
+        kinds[9] = KIND_TAG;
+        kinds
+    };
+
+    fn rules(bits: i32, max_depth: usize) -> Rules<'static> {
+        Rules::from_bits(bits, max_depth, false, &KINDS)
+    }
+
+    fn fault(input: &[u8], rules: &Rules) -> Option<(i32, usize)> {
+        validate(input, rules).err().map(|fault| (fault.code, fault.offset))
+    }
+
+    #[test]
+    fn what_there_is() {
+        let summary = |values, bytes, depth, nodes| Ok(Summary { values, bytes, depth, nodes });
+        assert_eq!(validate(&[0xc0], &rules(0, 1)), summary(1, 1, 0, 1));
+        assert_eq!(validate(&[0x90], &rules(0, 1)), summary(1, 1, 1, 1));
+        assert_eq!(validate(&[0x81, 0xa1, b'a', 0x91, 1], &rules(0, 2)), summary(1, 5, 2, 4));
+        let all = Rules { multiple: true, ..rules(0, 1) };
+        assert_eq!(validate(&[1, 0x91, 2], &all), summary(2, 3, 1, 3));
+        assert_eq!(validate(&[], &all), summary(0, 0, 0, 0));
+    }
+
+    #[test]
+    fn faults_and_where_they_are() {
+        let plain = rules(0, 2);
+        assert_eq!(fault(&[], &plain), Some((FAULT_TRUNCATED, 0)));
+        assert_eq!(fault(&[1, 2], &plain), Some((FAULT_EXTRA_BYTES, 1)));
+        assert_eq!(fault(&[0x91, 0xc1], &plain), Some((FAULT_INVALID_BYTE, 1)));
+        assert_eq!(fault(&[0x92, 0x91, 1, 0x92, 1], &plain), Some((FAULT_TRUNCATED, 3)));
+        assert_eq!(fault(&[0x91, 0x91, 0x91, 1], &plain), Some((FAULT_DEPTH, 2)));
+        assert_eq!(fault(&[0x91, 0x91, 0x90], &plain), Some((FAULT_DEPTH, 2)));
+        assert_eq!(fault(&[0x81, 0xc0, 1], &plain), Some((FAULT_KEY, 1)));
+        assert_eq!(fault(&[0x81, 0xc0, 1], &rules(OPT_MAPS_MAP, 2)), None);
+        assert_eq!(fault(&[0x91, 0xd4, 0xff, 0], &plain), Some((FAULT_TIMESTAMP, 1)));
+        assert_eq!(fault(&[0x91, 0xa1, 0xff], &plain), None);
+        assert_eq!(
+            fault(&[0x91, 0xa1, 0xff], &rules(OPT_UTF8_FATAL, 2)),
+            Some((FAULT_INVALID_UTF8, 1))
+        );
+    }
+
+    #[test]
+    fn a_time_is_a_date_unless_any_will_do() {
+        let late = [0xc7, 12, 0xff, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff];
+        assert_eq!(fault(&late, &rules(0, 1)), Some((FAULT_TIMESTAMP, 0)));
+        assert_eq!(fault(&late, &rules(OPT_TIMESTAMPS, 1)), None);
+    }
+
+    #[test]
+    fn tags_are_no_levels_and_have_a_limit() {
+        for n in 0..8 {
+            let mut input = [0xd4, 9, 0].repeat(n);
+            input.push(0x90);
+            let expected = (n > 6).then_some((FAULT_DEPTH, 18));
+            assert_eq!(fault(&input, &rules(0, 2)), expected, "{n}");
+            if n <= 6 {
+                assert_eq!(
+                    validate(&input, &rules(0, 2)).map(|one| (one.depth, one.nodes)),
+                    Ok((1, 1))
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn in_pieces_as_in_one() {
+        let mut input = vec![0x94, 0xcb, 1, 2, 3, 4, 5, 6, 7, 8, 0xd9, 40];
+        input.extend("é漢😀a".repeat(4).as_bytes());
+        input.extend([0xc7, 12, 0xff, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0xd4, 9, 0]);
+        input.extend([0x81, 0xa1, b'k', 0xc4, 3, 1, 2, 3]);
+        for bits in [0, OPT_UTF8_FATAL, OPT_MAPS_MAP] {
+            let rules = rules(bits, 3);
+            let whole = validate(&input, &rules);
+            assert!(whole.is_ok(), "{whole:?}");
+            for size in 1..=input.len() {
+                let mut validator = Validator::default();
+                for piece in input.chunks(size) {
+                    validator.feed(piece, &rules, false).unwrap();
+                }
+                assert_eq!(validator.feed(&[], &rules, true), whole, "{size}");
+            }
+        }
+    }
+}
