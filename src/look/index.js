@@ -44,6 +44,13 @@ function viewOf(input) {
   return isPlain ? input : toUint8Array(input);
 }
 
+/** The name of a property. */
+function nameOf(key) {
+  // Only what was written over since it was validated can be anything else.
+  if (typeof key === 'object') throw fault(FAULT_INPUT);
+  return String(key);
+}
+
 /** The functions for a codec that has these unpackers. `pack` is for paths. */
 function createLook(binding, features, unpackers, pack) {
   let native = null;
@@ -152,7 +159,7 @@ function createLook(binding, features, unpackers, pack) {
       return unpackers.unpack(packed, flags, maxDepth, copies, MODE_ONE, 0);
     }
     const lenient = flags & ~(OPT_UTF8_FATAL | OPT_UTF8_RAW);
-    return unpackers.unpack(packed, lenient, maxDepth, copies, MODE_ONE, 0).map(String);
+    return unpackers.unpack(packed, lenient, maxDepth, copies, MODE_ONE, 0).map(nameOf);
   }
 
   function lengthOf(bytes, offset = 0) {
@@ -230,14 +237,15 @@ function createLook(binding, features, unpackers, pack) {
   }
 
   /** One container of a message that has been validated: where its values are, and its keys. */
-  function level(bytes, at, read) {
+  function level(bytes, at, isMap, read) {
     F[OFFSET_F64] = at;
     const memory = run('level', bytes);
-    // Somebody has written over it.
-    if (!memory) throw fault(FAULT_INPUT, at);
-    const isFlat = (T[TYPE] & LEVEL_FLAT) !== 0;
+    const bits = T[TYPE];
+    // Written over since then.
+    if (!memory || ((bits & LEVEL_MAP) !== 0) !== isMap) throw fault(FAULT_INPUT);
+    const isFlat = (bits & LEVEL_FLAT) !== 0;
     const values = new Float64Array(memory, 0, F[VALUES_F64]);
-    const hasKeys = (T[TYPE] & LEVEL_MAP) !== 0 && !isFlat;
+    const hasKeys = isMap && !isFlat;
     const keys = hasKeys ? unpackKeys(new Uint8Array(memory, values.byteLength), read) : null;
     return { isFlat, keys, values };
   }

@@ -47,7 +47,7 @@ class View {
   load(target) {
     if (this.isLoaded) return;
     const { codec, bytes, at, read } = this;
-    const { isFlat, keys, values } = codec.level(bytes, at, read);
+    const { isFlat, keys, values } = codec.level(bytes, at, !Array.isArray(target), read);
     if (isFlat) {
       // Nothing in it is worth putting off.
       const whole = codec.unpackAt(bytes, at, read);

@@ -183,7 +183,10 @@ const FAULTS = {
   [FAULT_DEPTH]: ['DEPTH', 'Nested deeper than maxDepth'],
   [FAULT_TIMESTAMP]: ['TIMESTAMP', 'A timestamp that is none, or is no Date'],
   [FAULT_TOO_LARGE]: ['TOO_LARGE', 'More than maxMessageSize, a string or the parser can hold'],
-  [FAULT_INPUT]: ['INVALID_INPUT', 'The memory of the input was cut or detached meanwhile'],
+  [FAULT_INPUT]: [
+    'INVALID_INPUT',
+    'The memory of the input was cut, detached or written over meanwhile',
+  ],
   [FAULT_RECORD]: [
     'RECORD',
     'A record of a structure that nothing defines, or its definition is damaged',
