@@ -68,6 +68,27 @@ const boom = () => {
   throw new Error('boom');
 };
 
+test('an array without a prototype, where arrays may have extensions', () => {
+  class List extends Array {}
+  const list = {
+    Class: List,
+    type: 1,
+    write: (each) => [...each],
+    read: (each) => List.from(each),
+  };
+  for (const options of [{ extensions: [list] }, { extensions: [list], structuredClone: true }]) {
+    for (const wrap of [
+      (value) => value,
+      (value) => ({ a: value }),
+      (value) => [new List(), value],
+    ]) {
+      const bare = Object.setPrototypeOf([1, 'x'], null);
+      const packr = new Packr(options);
+      assert.deepStrictEqual(packr.unpack(packr.pack(wrap(bare))), wrap([1, 'x']));
+    }
+  }
+});
+
 // ── Sequential streams
 
 test('sequential: what a long message had defined before it turned out damaged stayed', () => {

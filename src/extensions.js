@@ -38,7 +38,8 @@ class Extensions {
 
   /** The extension of the nearest class of objects with this prototype, or null. */
   of(proto) {
-    if (this.byPrototype.size === 0) return null;
+    // An array can be without one, too.
+    if (this.byPrototype.size === 0 || proto === null) return null;
     let ext = this.found.get(proto);
     if (ext === undefined) {
       ext = this.search(proto);
