@@ -522,9 +522,9 @@ export function keysAt(
  * that {@link unpack} makes; reading an entry twice gives the same value. Writing to it throws a
  * `TypeError`. A scalar is just that scalar, and with `maps: 'map'` a `Map` is decoded whole.
  *
- * The message is validated first ({@link validate}), so that reading cannot fail later. The view
- * keeps the memory of `bytes` alive, all of it, until every entry has been read; do not change it
- * meanwhile. `structuredClone` and `postMessage` take no proxies, and so no views.
+ * The message is validated first ({@link validate}), so that only an extension can throw later. The
+ * view keeps the memory of `bytes` alive, all of it, until every entry has been read; do not change
+ * it meanwhile. `structuredClone` and `postMessage` take no proxies, and so no views.
  *
  * @throws {MsgpackError} as {@link unpack} does
  */

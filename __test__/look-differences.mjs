@@ -6,9 +6,8 @@ import { lengthOf, MsgpackError, unpack, unpackFrom, unpackMultiple, validate } 
 import { OPTION_SETS, wireOf } from './look-helpers.mjs';
 
 const require = createRequire(import.meta.url);
-const binding = require('../binding.js');
-const { createLook } = require('../src/look');
-const { plainFeatures } = require('../src/features');
+/** A validator for bytes in pieces. */
+export const { createValidator } = require('../src/look');
 
 /** What a call comes to: its result, or the code and offset of its error. */
 export function outcome(fn) {
@@ -68,9 +67,4 @@ export function differences(seed, runs, { tags = [] } = {}) {
       }
     }
   }
-}
-
-/** A validator for bytes in pieces. */
-export function createValidator(options, features = plainFeatures()) {
-  return createLook(binding, features, null, null).createValidator(options);
 }

@@ -54,6 +54,7 @@ const AT_LEAST = {
   'README.md': 5,
   'docs/compat-msgpackr.md': 4,
   'docs/functions.md': 7,
+  'docs/look.md': 7,
   'docs/packr.md': 8,
   'docs/streams.md': 8,
   'docs/transcode.md': 4,

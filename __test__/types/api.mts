@@ -4,6 +4,13 @@ import msgpack, {
   decode,
   Ext,
   encode,
+  get,
+  getMany,
+  has,
+  keysAt,
+  lazy,
+  lengthAt,
+  lengthOf,
   type JsonToMsgpackOptions,
   jsonToMsgpack,
   jsonToMsgpackAsync,
@@ -15,15 +22,22 @@ import msgpack, {
   msgpackToJsonAsync,
   type PackedBuffer,
   type PackOptions,
+  type Path,
   pack,
   packInto,
+  slice,
   Timestamp,
+  typeAt,
   type Unpacked,
   type UnpackOptions,
   unpack,
   unpackAsync,
   unpackFrom,
   unpackMultiple,
+  type Validated,
+  type ValidateOptions,
+  type ValueType,
+  validate,
 } from 'msgpack-rs';
 
 interface User {
@@ -145,6 +159,50 @@ new MsgpackError('no');
 
 use(view, named, unknownValue, users, first, last, inferred, everyUnpackOption, everyPackOption);
 use(type, data, seconds, nanoseconds, date);
+
+// Looking without unpacking.
+const paths: Path[] = ['/users/0/name', ['users', 0, 'name'], ['id'] as const, []];
+const found: unknown = get(bytes, ['users', 3, 'name']);
+const fieldName: string | undefined = get<string>(bytes, '/users/3/name', { maps: 'map' });
+const several: (number | undefined)[] = getMany<number>(bytes, paths);
+const there: boolean = has(bytes, ['id']) && has(bytes);
+const part: Buffer | undefined = slice(bytes, '/users');
+const kind: ValueType | undefined = typeAt(bytes);
+const size: number | undefined = lengthAt(bytes, [], { utf8: 'fatal' });
+const names: string[] | undefined = keysAt(bytes, []);
+const mapKeys: unknown[] | undefined = keysAt(bytes, '', { maps: 'map' });
+const lazyUsers: { name: string }[] = lazy<{ name: string }[]>(bytes, { int64: 'number' });
+const summary: Validated = validate(bytes, { multiple: true, utf8: 'fatal' });
+const { values, bytes: total, depth, nodes } = summary;
+const length: number = lengthOf(bytes, 3) + values + total + depth + nodes;
+const validateOptions: ValidateOptions = { maxDepth: 5 };
+use(
+  found,
+  fieldName,
+  several,
+  there,
+  part,
+  kind,
+  size,
+  names,
+  mapKeys,
+  lazyUsers,
+  length,
+  validateOptions,
+);
+if (kind === 'timestamp') use(kind);
+// @ts-expect-error there is no such type
+if (kind === 'date') use(kind);
+// @ts-expect-error a path is needed
+get(bytes);
+// @ts-expect-error a number is no path
+get(bytes, 3);
+// @ts-expect-error nor is null a step
+get(bytes, ['a', null]);
+// @ts-expect-error one path is not several
+getMany(bytes, '/a');
+// @ts-expect-error an option of validate alone
+unpack(bytes, { multiple: true });
 
 // The default export is the same module.
 const packDefault: typeof pack = msgpack.pack;

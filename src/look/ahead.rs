@@ -18,10 +18,13 @@ const MAX_SEGMENT: usize = 1 << 15;
 const PART: usize = 8;
 /// No guesses before so much has been skipped, nor with less to come.
 const MIN_SKIPPED: usize = 1 << 12;
+/// Nor where values have more bytes than this, on average: one by one they take no time, and a guess
+/// within a long one leads nowhere.
+const MAX_EACH: usize = 48;
 /// Walks that may be through before the right one has met them.
 const MAX_DONE: usize = 16;
 /// The bytes of a segment in which a guess should meet the right walk. One that fails there is
-/// followed by another, one byte on.
+/// followed by another, one byte on, and so often at most.
 const TRIAL: usize = 64;
 /// Values that two walks take until they have met, or never will.
 const MAX_STEPS: usize = 512;
@@ -31,6 +34,8 @@ pub struct Ahead {
     start: usize,
     pub from: usize,
     wait: usize,
+    /// Where the last attempt ended.
+    since: usize,
     /// The most values that were owed.
     most: u64,
 }
@@ -62,7 +67,7 @@ struct Walk {
 
 impl Ahead {
     pub fn new(start: usize) -> Ahead {
-        Ahead { start, from: start + MIN_SKIPPED, wait: MIN_SEGMENT, most: 0 }
+        Ahead { start, from: start + MIN_SKIPPED, wait: MIN_SEGMENT, since: start, most: 0 }
     }
 
     /// No attempt before `pos`.
@@ -72,8 +77,21 @@ impl Ahead {
 
     /// Goes on as far as guesses lead: where that is, and how many values are owed there. That is in
     /// front of anything that needs a closer look: the end of what is owed, a fault, a wrong guess.
+    /// `steps` is how many values there were since the last time.
     #[inline(never)]
-    pub fn skip(&mut self, input: &[u8], pos: usize, owed: u64, kinds: &Kinds) -> (usize, u64) {
+    pub fn skip(
+        &mut self,
+        input: &[u8],
+        pos: usize,
+        owed: u64,
+        steps: usize,
+        kinds: &Kinds,
+    ) -> (usize, u64) {
+        let passed = pos - std::mem::replace(&mut self.since, pos);
+        if passed > steps * MAX_EACH {
+            self.from = pos + MIN_SKIPPED;
+            return (pos, owed);
+        }
         let mut right = Walk { pos, owed };
         let mut next_start = pos;
         // Segments that have begun, and those that the right walk has met.
@@ -125,6 +143,7 @@ impl Ahead {
                 break end.max(right.pos + self.wait);
             }
         };
+        self.since = right.pos;
         (right.pos, right.owed)
     }
 
@@ -142,31 +161,65 @@ impl Lane {
     fn new(input: &[u8], start: usize, size: usize, number: usize, kinds: &Kinds) -> Lane {
         let mut lane = Lane { pos: start, start, end: start + size, number, ..Lane::default() };
         // The first is no guess.
-        while number > 0 && lane.pos < lane.start + TRIAL {
-            lane.step(input, kinds);
+        if number > 0 {
+            let first = behind_text(input, start, lane.end - 2 * TRIAL);
+            for start in first..first + TRIAL {
+                (lane.pos, lane.start, lane.owed, lane.is_lost) = (start, start, 0, false);
+                while !lane.is_lost && lane.pos < start + TRIAL {
+                    lane.step(input, kinds);
+                    // Hardly the length of anything.
+                    lane.is_lost |= lane.pos > lane.end;
+                }
+                if !lane.is_lost {
+                    break;
+                }
+                lane.pos = lane.end;
+            }
         }
         (lane.low, lane.mark) = (lane.owed, lane.pos);
         lane
     }
 
-    /// One value; `pos` is less than `end`.
+    /// One value.
     fn step(&mut self, input: &[u8], kinds: &Kinds) {
-        let is_trial = self.number > 0 && self.pos - self.start < TRIAL;
         match step(input, self.pos, kinds) {
-            Ok((end, inside)) if !(is_trial && end > self.end) => {
+            Ok((end, inside)) => {
                 self.pos = end;
                 self.owed += inside - 1;
                 self.low = self.low.min(self.owed);
             }
-            _ if is_trial && self.start + 1 < self.end => {
-                self.start += 1;
-                (self.pos, self.owed) = (self.start, 0);
-            }
-            _ => {
+            Err(_) => {
                 self.is_lost = true;
                 self.pos = self.end;
             }
         }
+    }
+}
+
+/// Where text ends that is not ASCII and that `start` is in the middle of: to go through it as if it
+/// were values takes long.
+fn behind_text(input: &[u8], start: usize, end: usize) -> usize {
+    let aligned = (start..start + 3).find(|&pos| {
+        let len = character(input, pos);
+        len > 0 && character(input, pos + len) > 0
+    });
+    let mut pos = aligned.unwrap_or(start);
+    while pos < end {
+        match character(input, pos) {
+            0 => break,
+            len => pos += len,
+        }
+    }
+    pos
+}
+
+/// Bytes of the character at `pos`, if it has two or three.
+fn character(input: &[u8], pos: usize) -> usize {
+    let is_next = |byte: u8| byte & 0xc0 == 0x80;
+    match input.get(pos..) {
+        Some(&[0xe0..=0xef, a, b, ..]) if is_next(a) && is_next(b) => 3,
+        Some(&[0xc2..=0xdf, a, ..]) if is_next(a) => 2,
+        _ => 0,
     }
 }
 

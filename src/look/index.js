@@ -10,6 +10,7 @@ const { MODE_ALL, MODE_FROM, MODE_ONE, OPT_MAPS_MAP, STATUS, STATUS_ABSENT, STAT
 const { LEVEL_FLAT, LEVEL_MAP, OPT_UTF8_FATAL, OPT_UTF8_RAW, PLACE_ARRAY, PLACE_MAP } = tape;
 const { PLACE_VALUE, TYPE_ARRAY, TYPE_MAP, VALUES_F64 } = tape;
 const { invalidArgument } = require('../error');
+const { plainFeatures } = require('../features');
 const { DEFAULT_MAX_DEPTH, checkBoolean, checkOffset } = require('../options');
 const { fault, toUint8Array } = require('../unpack');
 const { readUnpackOptions } = require('../unpack/options');
@@ -284,4 +285,14 @@ function createLook(binding, features, unpackers, pack) {
   };
 }
 
-module.exports = { createLook };
+/**
+ * A validator by itself, for bytes that come in pieces and have no extensions: `write(chunk)`, and
+ * `end()`, which returns what `validate` does. Both throw what is wrong, offsets counted over all.
+ */
+function createValidator(options) {
+  return createLook(require('../../binding.js'), plainFeatures(), null, null).createValidator(
+    options,
+  );
+}
+
+module.exports = { createLook, createValidator };

@@ -68,6 +68,7 @@ pub fn skip(input: &[u8], mut pos: usize, mut owed: u64, kinds: &Kinds) -> Resul
     let mut ahead = Ahead::new(pos);
     // No attempt at a row of numbers before here.
     let mut no_row = pos;
+    let mut steps = 0;
     while owed > 0 {
         if owed >= MIN_ROW && pos >= no_row {
             let start = pos;
@@ -83,8 +84,10 @@ pub fn skip(input: &[u8], mut pos: usize, mut owed: u64, kinds: &Kinds) -> Resul
             no_row = pos + NO_ROW;
         }
         if pos >= ahead.from {
-            (pos, owed) = ahead.skip(input, pos, owed, kinds);
+            (pos, owed) = ahead.skip(input, pos, owed, steps, kinds);
+            steps = 0;
         }
+        steps += 1;
         let Some(&byte) = input.get(pos) else {
             return Err(truncated(pos));
         };
@@ -395,7 +398,11 @@ mod tests {
                     }
                 }
                 5 => {
-                    let text = noise(random(300), &mut random);
+                    let text = match random(3) {
+                        0 => noise(random(300), &mut random),
+                        1 => "漢字かな".repeat(random(30) as usize).into_bytes(),
+                        _ => "déjà вю ".repeat(random(30) as usize).into_bytes(),
+                    };
                     input.extend([0xda, (text.len() >> 8) as u8, text.len() as u8]);
                     input.extend(text);
                 }
@@ -433,6 +440,21 @@ mod tests {
                 assert_eq!(skip(&input, 0, count, &NO_KINDS), plain(&input, 0, count));
                 input[at] = before;
             }
+        }
+    }
+
+    #[test]
+    fn data_of_any_byte_leads_nobody_astray() {
+        for byte in 0..=u8::MAX {
+            let mut input = vec![0xdd, 0, 0, 0, 204];
+            for _ in 0..4 {
+                input.extend([0xc6, 0, 0, 0x80, 0]);
+                input.extend([byte; 0x8000]);
+                input.extend([7; 50]);
+            }
+            assert_eq!(end(&input), Ok(input.len()), "{byte:#x}");
+            input.pop();
+            assert_eq!(end(&input), Err(truncated(input.len())), "{byte:#x}");
         }
     }
 

@@ -81,6 +81,9 @@ const BOTTOM: Frame = Frame { kind: Kind::Bottom, left: 0, owed: 0 };
 /// Tags that may be open for each level of `max_depth`, as for the parser.
 const TAGS: usize = 3;
 
+/// Open containers for which a validator that is used again keeps memory.
+const KEPT_FRAMES: usize = 1 << 10;
+
 /// More than any value needs to tell what it is and how long: an ext 32 with a whole timestamp.
 const MAX_UNIT: usize = 32;
 
@@ -138,6 +141,8 @@ impl Validator {
     pub fn whole(&mut self, input: &[u8], rules: &Rules) -> Result<Summary, Fault> {
         let mut stack = std::mem::take(&mut self.stack);
         stack.clear();
+        // The memory of an outlier is not kept.
+        stack.shrink_to(KEPT_FRAMES);
         *self = Validator { stack, ..Validator::default() };
         self.feed(input, rules, true)
     }
