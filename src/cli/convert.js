@@ -10,8 +10,10 @@ const { progressOf } = require('./progress');
 const { isSystemError, reasonOf } = require('./system-error');
 
 /** `file:offset: message`, or `file:line:column: message` for text. */
-function describe(name, { line, column, offset, message }) {
-  const place = line === undefined ? offset : `${line}:${column}`;
+function describe(name, { offset, message }) {
+  // Not by the error's own line: some runtimes give every error one, that of the program.
+  const lineAndColumn = /, line (\d+), column (\d+)\)$/.exec(message);
+  const place = lineAndColumn === null ? offset : lineAndColumn.slice(1).join(':');
   // The place is said in front.
   const words = message.replace(/ \(at .*\)$/, '');
   return `${name}:${place}: ${words}`;

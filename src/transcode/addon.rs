@@ -179,8 +179,8 @@ unsafe extern "C" fn from_json(env: napi_env, info: napi_callback_info) -> napi_
 #[derive(Default)]
 struct Utf8 {
     bytes: Vec<u8>,
-    /// The units at the start.
-    first: Vec<u16>,
+    /// The units at the start, or all of them.
+    units: Vec<u16>,
 }
 
 /// So many units at the start of a string say whether it is likely to be ASCII.
@@ -189,7 +189,9 @@ const SAMPLE_UNITS: usize = 1024;
 impl Utf8 {
     /// The UTF-8 of a string; nothing for what is none.
     fn of(&mut self, env: napi_env, string: napi_value) -> Result<&[u8]> {
-        self.first.resize(SAMPLE_UNITS + 1, 0);
+        if self.units.is_empty() {
+            self.units = vec![0; SAMPLE_UNITS + 1];
+        }
         let (mut units, mut copied) = (0, 0);
         // SAFETY: without a buffer Node only counts; then it writes what there is room for.
         unsafe {
@@ -197,24 +199,26 @@ impl Utf8 {
             if get(env, string, null_mut(), 0, &mut units) != sys::Status::napi_ok {
                 return Ok(&[]);
             }
-            let room = self.first.len();
-            check(get(env, string, self.first.as_mut_ptr(), room, &mut copied))?;
+            let room = SAMPLE_UNITS + 1;
+            check(get(env, string, self.units.as_mut_ptr(), room, &mut copied))?;
         }
         let room = 3 * units + 1;
         if self.bytes.len() < room {
             // Not `resize`, which would write all of the zeros.
             self.bytes = vec![0; room];
         }
-        let first = &self.first[..copied];
+        let first = &self.units[..copied];
         let to = &mut self.bytes;
         let len = if copied == units {
             utf16_to_utf8(first, to)
         } else if first.iter().all(|&unit| unit < 0x80) {
             fetch_utf8(env, string, to)?
         } else {
-            let mut utf16 = vec![0; units + 1];
-            fetch_utf16(env, string, units, &mut utf16)?;
-            utf16_to_utf8(&utf16[..units], to)
+            if self.units.len() <= units {
+                self.units = vec![0; units + 1];
+            }
+            fetch_utf16(env, string, units, &mut self.units)?;
+            utf16_to_utf8(&self.units[..units], to)
         };
         Ok(&self.bytes[..len])
     }

@@ -237,12 +237,7 @@ impl FastLane<'_> {
         let mut at = start + usize::from(is_negative);
         let first = at;
         let mut digits = 0u64;
-        while let Some(&byte) = bytes.get(at)
-            && byte.is_ascii_digit()
-        {
-            digits = digits.wrapping_mul(10).wrapping_add(u64::from(byte - b'0'));
-            at += 1;
-        }
+        at = take_few_digits(bytes, at, &mut digits);
         let whole = at - first;
         // No digit, or a zero in front of others.
         if whole == 0 || whole > 1 && bytes[first] == b'0' {
@@ -255,12 +250,7 @@ impl FastLane<'_> {
             is_int = false;
             at += 1;
             let point = at;
-            while let Some(&byte) = bytes.get(at)
-                && byte.is_ascii_digit()
-            {
-                digits = digits.wrapping_mul(10).wrapping_add(u64::from(byte - b'0'));
-                at += 1;
-            }
+            at = take_digits(bytes, at, &mut digits);
             if at == point {
                 return Err(Odd);
             }
@@ -322,6 +312,46 @@ impl FastLane<'_> {
         unsafe { put_number::<false>(number, 0, &UNSIGNED_FORMS, out) };
         Ok(())
     }
+}
+
+/// Appends the digits at `at` to a number, which wraps; where they end.
+#[inline(always)]
+fn take_digits(bytes: &[u8], mut at: usize, number: &mut u64) -> usize {
+    while let Some(chunk) = bytes[at..].first_chunk()
+        && let Some(eight) = eight_digits(u64::from_le_bytes(*chunk))
+    {
+        *number = number.wrapping_mul(100_000_000).wrapping_add(eight);
+        at += 8;
+    }
+    take_few_digits(bytes, at, number)
+}
+
+/// The same where eight are too many to expect.
+#[inline(always)]
+fn take_few_digits(bytes: &[u8], mut at: usize, number: &mut u64) -> usize {
+    while let Some(&byte) = bytes.get(at)
+        && byte.is_ascii_digit()
+    {
+        *number = number.wrapping_mul(10).wrapping_add(u64::from(byte - b'0'));
+        at += 1;
+    }
+    at
+}
+
+/// The number that eight bytes are, if all of them are digits; the first is the lowest byte.
+#[inline(always)]
+fn eight_digits(bytes: u64) -> Option<u64> {
+    const EACH: u64 = u64::from_ne_bytes([1; 8]);
+    // A digit is 0x30 to 0x39: neither it nor six more leaves the row.
+    let row = 0xf0 * EACH;
+    if (bytes & row) | ((bytes.wrapping_add(6 * EACH) & row) >> 4) != 0x33 * EACH {
+        return None;
+    }
+    let digits = bytes & (0x0f * EACH);
+    // Neighbours become numbers of two digits, those of four, and those one of eight.
+    let pairs = digits.wrapping_mul(10).wrapping_add(digits >> 8) & 0x00ff_00ff_00ff_00ff;
+    let fours = pairs.wrapping_mul(100).wrapping_add(pairs >> 16) & 0x0000_ffff_0000_ffff;
+    Some(fours.wrapping_mul(10_000).wrapping_add(fours >> 32) & 0xffff_ffff)
 }
 
 /// What the bytes behind a backslash stand for, and how many they are.
@@ -424,4 +454,24 @@ fn hash(bytes: &[u8]) -> u64 {
     }
     let last = rest.iter().fold(1, |bytes, &byte| bytes << 8 | u64::from(byte));
     mix(hash, last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::eight_digits;
+
+    #[test]
+    fn eight_digits_or_none() {
+        for number in (0..100_000_000).step_by(9973).chain([12_345_678, 99_999_999]) {
+            let text: [u8; 8] = format!("{number:08}").into_bytes().try_into().unwrap_or_default();
+            assert_eq!(eight_digits(u64::from_le_bytes(text)), Some(number));
+            for at in 0..8 {
+                for other in (0..=255).filter(|byte: &u8| !byte.is_ascii_digit()) {
+                    let mut text = text;
+                    text[at] = other;
+                    assert_eq!(eight_digits(u64::from_le_bytes(text)), None, "{text:?}");
+                }
+            }
+        }
+    }
 }
