@@ -660,8 +660,8 @@ test('random damaged messages: the same fault as unpack, at the same byte', (t) 
       JSON.parse(found.value);
     }
   }
-  assert.ok(faults > 1000, `${faults} faults`);
-  assert.ok(codes.size >= 5, [...codes].join());
+  assert.ok(faults > runsOf(30_000) / 30, `${faults} faults`);
+  assert.ok(codes.size >= Math.min(5, runsOf(30_000) / 20), [...codes].join());
 });
 
 function outcome(call) {
