@@ -286,17 +286,14 @@ pub fn fault_value(env: napi_env, fault: Fault) -> Result<napi_value> {
     numbers(env, &[(c"code", f64::from(fault.code)), (c"offset", fault.offset as f64)])
 }
 
-/// The bytes of a `Uint8Array` that is to be written.
-///
-/// # Safety
-/// The slice must be gone before JavaScript runs again, and nobody else has one of the same memory.
-pub unsafe fn target_bytes<'a>(env: napi_env, value: napi_value) -> Result<&'a mut [u8]> {
+/// The memory of a `Uint8Array` that is to be written, and its length in bytes.
+pub fn target_memory(env: napi_env, target: napi_value) -> Result<(*mut u8, usize)> {
     let (mut kind, mut len, mut data) = (0, 0, null_mut());
     // SAFETY: Node checks the type; the out-pointers are ours.
     check(unsafe {
         sys::napi_get_typedarray_info(
             env,
-            value,
+            target,
             &mut kind,
             &mut len,
             &mut data,
@@ -304,9 +301,18 @@ pub unsafe fn target_bytes<'a>(env: napi_env, value: napi_value) -> Result<&'a m
             null_mut(),
         )
     })?;
-    if len == 0 || data.is_null() || kind != sys::TypedarrayType::uint8_array {
+    Ok((data.cast(), len))
+}
+
+/// The same as a slice.
+///
+/// # Safety
+/// The slice must be gone before JavaScript runs again, and nobody else has one of the same memory.
+pub unsafe fn target_bytes<'a>(env: napi_env, value: napi_value) -> Result<&'a mut [u8]> {
+    let (data, len) = target_memory(env, value)?;
+    if len == 0 || data.is_null() {
         return Ok(&mut []);
     }
     // SAFETY: Node says that `len` bytes are there; the caller promises the rest.
-    Ok(unsafe { std::slice::from_raw_parts_mut(data.cast(), len) })
+    Ok(unsafe { std::slice::from_raw_parts_mut(data, len) })
 }

@@ -13,7 +13,7 @@ use super::shapes::Shapes;
 use super::text::{TEXT_PADDING, Text, Units, put_str_header, utf16_to_utf8};
 use crate::addon::{
     add_function, array_buffer, array_length, bytes, call, check, element, fetch_utf8, fetch_utf16,
-    integer, string_array, strings,
+    integer, string_array, strings, target_memory,
 };
 use crate::memory;
 use crate::tape::*;
@@ -296,24 +296,6 @@ impl Refs for JsRefs {
             Ok((sign != 0, words))
         }
     }
-}
-
-/// The memory of a result and its length in bytes.
-fn target_memory(env: napi_env, target: napi_value) -> Result<(*mut u8, usize)> {
-    let (mut kind, mut len, mut data) = (0, 0, null_mut());
-    // SAFETY: Node checks the type; the out-pointers are ours.
-    check(unsafe {
-        sys::napi_get_typedarray_info(
-            env,
-            target,
-            &mut kind,
-            &mut len,
-            &mut data,
-            null_mut(),
-            null_mut(),
-        )
-    })?;
-    Ok((data.cast(), len))
 }
 
 /// `take(target, refs)`: copies the finished message into `target`, which has its length.

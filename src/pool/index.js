@@ -3,7 +3,7 @@
 // The functions that return promises: the work of Rust is done on libuv's threads.
 
 const { MODE_ONE } = require('../tape');
-const { invalidOption } = require('../error');
+const { MsgpackError, invalidOption } = require('../error');
 const { checkBoolean, checkOptions } = require('../options');
 const { bytesOr, jsonFault, jsonText, messageFault } = require('../transcode');
 const { readFromJsonOptions, readToJsonOptions } = require('../transcode/options');
@@ -95,7 +95,12 @@ function signalOf(options) {
 
 /** What a job comes to, or the signal's reason as soon as it is aborted. */
 function done(job, signal) {
-  if (signal === undefined) return job.promise;
+  const promise = job.promise.catch((cause) => {
+    throw new MsgpackError('ERR_MSGPACK_INTERNAL', 'A panic in the addon; please report it', {
+      cause,
+    });
+  });
+  if (signal === undefined) return promise;
   return new Promise((resolve, reject) => {
     const abort = () => {
       job.cancel();
@@ -103,7 +108,7 @@ function done(job, signal) {
     };
     if (signal.aborted) abort();
     else signal.addEventListener('abort', abort, { once: true });
-    job.promise.finally(() => signal.removeEventListener('abort', abort)).then(resolve, reject);
+    promise.finally(() => signal.removeEventListener('abort', abort)).then(resolve, reject);
   });
 }
 
