@@ -21,7 +21,8 @@ const shell = (...args) => [process.execPath, ...command(args)].map(quote).join(
 
 /** What a terminal would get to see of a line of shell, with the status of its end. */
 function onTerminal(line, env = {}) {
-  const { FORCE_COLOR, NO_COLOR, ...clean } = process.env;
+  // In CI nobody looks at colours, which Node.js knows.
+  const { CI, FORCE_COLOR, NO_COLOR, NODE_DISABLE_COLORS, ...clean } = process.env;
   const result = spawnSync('script', ['-qec', line, '/dev/null'], {
     encoding: 'utf8',
     // Where no terminal says how wide it is.

@@ -8,6 +8,7 @@ use std::fs;
 use std::path::Path;
 
 use model::bytes::{CHOICES, canonical, parse_bytes, stream_cuts};
+use model::without::{looking, transcoding};
 use proptest::prelude::*;
 use values::{cases, damaged, soup};
 
@@ -38,6 +39,52 @@ proptest! {
     #[test]
     fn a_stream_ends_where_its_messages_do(data in input()) {
         stream_cuts(&data);
+    }
+
+    #[test]
+    fn json_and_messages_turn_into_each_other(data in input()) {
+        transcoding(&data);
+    }
+
+    #[test]
+    fn validation_finds_what_unpacking_finds(data in input()) {
+        looking(&data);
+    }
+}
+
+/// Texts that are JSON, or nearly so.
+fn json_soup() -> impl Strategy<Value = Vec<u8>> {
+    let part = prop_oneof![
+        Just("{"),
+        Just("}"),
+        Just("["),
+        Just("]"),
+        Just(","),
+        Just(":"),
+        Just("\"a\""),
+        Just("\"b\""),
+        Just("1"),
+        Just("-0.5e3"),
+        Just("12345678901234567890"),
+        Just("null"),
+        Just("true"),
+        Just(" "),
+        Just("\"\\u00e9\\n\""),
+        Just("\"a\":"),
+        Just("{\"a\":1,\"a\":[2]}"),
+        Just("\n"),
+        Just("1e400"),
+    ];
+    prop::collection::vec(part, 0..24)
+        .prop_map(|parts| [vec![0; CHOICES], parts.concat().into_bytes()].concat())
+}
+
+proptest! {
+    #![proptest_config(cases(3000))]
+
+    #[test]
+    fn texts_are_what_they_are_to_serde_json(data in json_soup()) {
+        transcoding(&data);
     }
 }
 
@@ -73,4 +120,10 @@ fn corpus_of_canonical() {
 #[test]
 fn corpus_of_stream_cuts() {
     corpus("stream_cuts", stream_cuts);
+}
+
+#[test]
+fn corpus_of_parse_bytes_without_unpacking() {
+    corpus("parse_bytes", transcoding);
+    corpus("parse_bytes", looking);
 }

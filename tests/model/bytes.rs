@@ -18,14 +18,14 @@ pub const CHOICES: usize = 4;
 const MAX_MESSAGE: usize = 1 << 14;
 
 /// The choices, zeros where there are none, and the message.
-fn split(data: &[u8]) -> ([u8; CHOICES], &[u8]) {
+pub fn split(data: &[u8]) -> ([u8; CHOICES], &[u8]) {
     let mut choices = [0; CHOICES];
     let (head, message) = data.split_at(data.len().min(CHOICES));
     choices[..head.len()].copy_from_slice(head);
     (choices, &message[..message.len().min(MAX_MESSAGE)])
 }
 
-fn options_of(choice: u8, depth: u8) -> Options {
+pub fn options_of(choice: u8, depth: u8) -> Options {
     // The forms that are wider than their number are all one to rmpv.
     let int64 = if choice & 1 == 0 { Int64::Auto } else { Int64::Number };
     let utf8 = [Utf8::Replace, Utf8::Fatal, Utf8::Raw, Utf8::Replace][usize::from(choice >> 1 & 3)];

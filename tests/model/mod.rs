@@ -6,6 +6,7 @@
 
 pub mod bytes;
 pub mod read;
+pub mod without;
 pub mod write;
 
 use msgpack_rs::tape::MODE_ONE;

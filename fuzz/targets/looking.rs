@@ -1,0 +1,6 @@
+#![no_main]
+
+#[path = "../../tests/model/mod.rs"]
+mod model;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| model::without::looking(data));
