@@ -7,14 +7,23 @@ import { attempt, collect } from './helpers.mjs';
 
 const MB = 2 ** 20;
 
+/** As much as a process may grow by without a reason. */
+const MAX_GROWTH_MB = 64;
+/** V8 frees buffers on another thread, perhaps a little later. A leak shows in every round. */
+const ROUNDS = 3;
+
 /** Growth of the process in MB over `times` calls, after as many to warm up. */
 function growth(times, call) {
+  let least = Infinity;
   for (let i = 0; i < times; i++) call(i);
-  collect();
-  const before = process.memoryUsage().rss;
-  for (let i = 0; i < times; i++) call(i);
-  collect();
-  return (process.memoryUsage().rss - before) / MB;
+  for (let round = 0; round < ROUNDS && least >= MAX_GROWTH_MB; round++) {
+    collect();
+    const before = process.memoryUsage().rss;
+    for (let i = 0; i < times; i++) call(i);
+    collect();
+    least = Math.min(least, (process.memoryUsage().rss - before) / MB);
+  }
+  return least;
 }
 
 const VALUE = { abcdef: 1, qqq: 13, 19: [1, 2, 3, 4], text: 'text é', data: Buffer.from([1, 2]) };
@@ -53,7 +62,7 @@ const CALLS = {
 for (const [name, [times, call]] of Object.entries(CALLS)) {
   test(`${times} ${name} in one tick leave the process as large as it was`, () => {
     const grown = growth(times, call);
-    assert.ok(grown < 64, `RSS grew by ${grown.toFixed(1)} MB`);
+    assert.ok(grown < MAX_GROWTH_MB, `RSS grew by ${grown.toFixed(1)} MB`);
   });
 }
 
