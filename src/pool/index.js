@@ -22,7 +22,7 @@ function createPool({ look, transcode, unpackers }) {
 
   async function jsonToMsgpackAsync(json, options) {
     const signal = signalOf(options);
-    const { flags, maxDepth, space } = readFromJsonOptions(options ?? {});
+    const { flags, maxDepth, space } = readFromJsonOptions(options);
     const text = jsonText(json);
     signal?.throwIfAborted();
     const job = transcode.transcoder().fromJsonAsync(text, flags, maxDepth, space);
@@ -31,7 +31,7 @@ function createPool({ look, transcode, unpackers }) {
 
   async function msgpackToJsonAsync(bytes, options) {
     const signal = signalOf(options);
-    const { flags, maxDepth, space } = readToJsonOptions(options ?? {});
+    const { flags, maxDepth, space } = readToJsonOptions(options);
     const input = toUint8Array(bytes);
     signal?.throwIfAborted();
     const job = transcode.transcoder().toJsonAsync(input, flags, maxDepth, space);

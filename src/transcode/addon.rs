@@ -9,7 +9,7 @@ use napi::sys::{self, napi_callback_info, napi_env, napi_value};
 use napi::{Error, Result};
 
 use super::elements::{ArrayStream, Count};
-use super::from_json::{self, FromJson, JsonFault};
+use super::from_json::{self, Before, FromJson, JsonFault};
 use super::json_text::{Binary, Text};
 use super::path_filter::PathFilter;
 use super::to_json::{self, ToJson};
@@ -393,15 +393,10 @@ unsafe extern "C" fn set_ext_kind(env: napi_env, info: napi_callback_info) -> na
     unsafe { call(env, info, body) }
 }
 
-/// Of a stream: what has come and is not used yet, and how much came before it.
-#[derive(Default)]
-struct Stream {
+struct ToJsonStream {
+    /// What has come and is not used yet, and how much came before it.
     rest: Vec<u8>,
     before: usize,
-}
-
-struct ToJsonStream {
-    stream: Stream,
     to_text: ToText,
     /// What is not certain yet.
     text: Text,
@@ -428,7 +423,7 @@ unsafe extern "C" fn open_to_json(env: napi_env, info: napi_callback_info) -> na
         } else {
             ToText::At(PathFilter::new(path, to_json))
         };
-        let state = ToJsonStream { stream: Stream::default(), to_text, text: Text::default() };
+        let state = ToJsonStream { rest: Vec::new(), before: 0, to_text, text: Text::default() };
         stream_object(env, c"write", write_to_json, RefCell::new(state))
     }
     // SAFETY: made by `create_transcoder` with this state.
@@ -442,15 +437,15 @@ unsafe extern "C" fn write_to_json(env: napi_env, info: napi_callback_info) -> n
         [chunk, is_last]: [napi_value; 2],
     ) -> Result<napi_value> {
         let mut state = borrow(shared)?;
-        let ToJsonStream { stream, to_text, text } = &mut *state;
+        let ToJsonStream { rest, before, to_text, text } = &mut *state;
         let is_last = integer(env, is_last)? != 0;
         // SAFETY: no JavaScript runs while the chunk is read.
         let chunk = unsafe { private_bytes(env, chunk) }.unwrap_or_default();
-        let whole = stream.rest.is_empty();
+        let whole = rest.is_empty();
         if !whole {
-            stream.rest.extend_from_slice(chunk);
+            rest.extend_from_slice(chunk);
         }
-        let input = if whole { chunk } else { &stream.rest };
+        let input = if whole { chunk } else { &*rest };
         let used = match to_text {
             ToText::All(to_json) => to_json.feed(input, is_last, text),
             ToText::At(filter) => filter.feed(input, is_last, text),
@@ -463,16 +458,16 @@ unsafe extern "C" fn write_to_json(env: napi_env, info: napi_callback_info) -> n
         text.bytes.drain(..certain);
         match used {
             Ok(used) => {
-                stream.before += used;
+                *before += used;
                 if whole {
-                    stream.rest.extend_from_slice(&chunk[used..]);
+                    rest.extend_from_slice(&chunk[used..]);
                 } else {
-                    stream.rest.drain(..used);
+                    rest.drain(..used);
                 }
                 output
             }
             Err(fault) => {
-                let fault = Fault { offset: stream.before + fault.offset, ..fault };
+                let fault = Fault { offset: *before + fault.offset, ..fault };
                 let value = fault_value(env, fault)?;
                 set(env, value, c"output", output?)?;
                 Ok(value)
@@ -484,12 +479,11 @@ unsafe extern "C" fn write_to_json(env: napi_env, info: napi_callback_info) -> n
 }
 
 struct FromJsonStream {
-    stream: Stream,
     options: from_json::Options,
     scanner: values::Scanner,
-    /// Lines before the rest, and UTF-16 units before it in its own line.
-    lines: usize,
-    units: usize,
+    /// What has come and is not used yet, and where it is.
+    rest: Vec<u8>,
+    before: Before,
 }
 
 /// `openFromJson(flags, maxDepth, [])` → `write(chunk, isLast)`, a function that returns the messages
@@ -503,11 +497,10 @@ unsafe extern "C" fn open_from_json(env: napi_env, info: napi_callback_info) -> 
         let kinds = &borrow(shared)?.kinds;
         let options = settings(env, [flags, max_depth, indent], kinds)?.of_from_json();
         let state = FromJsonStream {
-            stream: Stream::default(),
             options: from_json::Options { multiple: true, ..options },
             scanner: values::Scanner::default(),
-            lines: 0,
-            units: 0,
+            rest: Vec::new(),
+            before: Before::default(),
         };
         stream_object(env, c"write", write_from_json, RefCell::new(state))
     }
@@ -522,7 +515,7 @@ unsafe extern "C" fn write_from_json(env: napi_env, info: napi_callback_info) ->
         [chunk, is_last]: [napi_value; 2],
     ) -> Result<napi_value> {
         let mut state = borrow(shared)?;
-        let FromJsonStream { stream, options, scanner, lines, units } = &mut *state;
+        let FromJsonStream { options, scanner, rest, before } = &mut *state;
         let is_last = integer(env, is_last)? != 0;
         // SAFETY: no JavaScript runs while the chunk is read.
         let chunk = unsafe { private_bytes(env, chunk) }.unwrap_or_default();
@@ -537,24 +530,16 @@ unsafe extern "C" fn write_from_json(env: napi_env, info: napi_callback_info) ->
         }
         let mut from_json = FromJson::default();
         if is_complete {
-            stream.rest.extend_from_slice(&chunk[..end]);
-            if let Err(mut fault) = read(&mut from_json, &stream.rest, *options) {
-                if fault.line == 1 {
-                    fault.column += *units;
-                }
-                fault.line += *lines;
-                fault.fault.offset += stream.before;
-                let value = json_fault(env, &fault)?;
+            rest.extend_from_slice(&chunk[..end]);
+            if let Err(fault) = read(&mut from_json, rest, *options) {
+                let value = json_fault(env, &before.of(fault))?;
                 set(env, value, c"output", message(env, &mut from_json)?)?;
                 return Ok(value);
             }
-            stream.before += stream.rest.len();
-            let (more, column) = from_json::position(&stream.rest);
-            *units = column - 1 + if more == 1 { *units } else { 0 };
-            *lines += more - 1;
-            stream.rest.clear();
+            before.pass(rest);
+            rest.clear();
         }
-        stream.rest.extend_from_slice(&chunk[end..]);
+        rest.extend_from_slice(&chunk[end..]);
         message(env, &mut from_json)
     }
     // SAFETY: made by `open_from_json` with this state.

@@ -3,7 +3,7 @@
 
 use memchr::memchr2;
 
-use super::from_json::{FromJson, JsonFault, Options, position};
+use super::from_json::{Before, FromJson, JsonFault, Options};
 use crate::tape::{FAULT_JSON, Fault};
 
 /// What stands at the end of a piece.
@@ -130,10 +130,7 @@ pub struct ArrayStream {
     seen: u64,
     /// The element at hand so far.
     rest: Vec<u8>,
-    /// What was before it: bytes, lines, and UTF-16 units in its line.
-    before: usize,
-    lines: usize,
-    units: usize,
+    before: Before,
 }
 
 impl ArrayStream {
@@ -145,9 +142,7 @@ impl ArrayStream {
             total,
             seen: 0,
             rest: Vec::new(),
-            before: 0,
-            lines: 0,
-            units: 0,
+            before: Before::default(),
         }
     }
 
@@ -173,7 +168,8 @@ impl ArrayStream {
             }
             // The mark itself is no part of what comes next.
             self.rest.push(tail[0]);
-            self.pass();
+            self.before.pass(&self.rest);
+            self.rest.clear();
             text = &tail[1..];
         }
         self.rest.extend_from_slice(text);
@@ -189,7 +185,7 @@ impl ArrayStream {
             if fault.message.starts_with("EOF ") {
                 fault.message = "expected more of a value".to_owned();
             }
-            self.placed(fault)
+            self.before.of(fault)
         })?;
         self.seen += 1;
         Ok(())
@@ -199,29 +195,10 @@ impl ArrayStream {
         self.rest.iter().all(u8::is_ascii_whitespace)
     }
 
-    /// What is at hand is done with.
-    fn pass(&mut self) {
-        let (line, column) = position(&self.rest);
-        self.units = column - 1 + if line == 1 { self.units } else { 0 };
-        self.lines += line - 1;
-        self.before += self.rest.len();
-        self.rest.clear();
-    }
-
     /// A fault behind what is at hand.
     fn fault(&self, message: &str) -> JsonFault {
         let fault = Fault::at(FAULT_JSON, self.rest.len());
-        self.placed(JsonFault::new(&self.rest, fault, message.to_owned()))
-    }
-
-    /// The place of a fault in the whole text, by that in what is at hand.
-    fn placed(&self, mut fault: JsonFault) -> JsonFault {
-        if fault.line == 1 {
-            fault.column += self.units;
-        }
-        fault.line += self.lines;
-        fault.fault.offset += self.before;
-        fault
+        self.before.of(JsonFault::new(&self.rest, fault, message.to_owned()))
     }
 }
 

@@ -711,6 +711,35 @@ impl JsonFault {
     }
 }
 
+/// Where a text that comes in pieces goes on: what was before it.
+#[derive(Default)]
+pub struct Before {
+    bytes: usize,
+    lines: usize,
+    /// UTF-16 units in the line.
+    units: usize,
+}
+
+impl Before {
+    /// Goes past a piece.
+    pub fn pass(&mut self, piece: &[u8]) {
+        let (line, column) = position(piece);
+        self.units = column - 1 + if line == 1 { self.units } else { 0 };
+        self.lines += line - 1;
+        self.bytes += piece.len();
+    }
+
+    /// A fault of the next piece, by its place in the whole text.
+    pub fn of(&self, mut fault: JsonFault) -> JsonFault {
+        if fault.line == 1 {
+            fault.column += self.units;
+        }
+        fault.line += self.lines;
+        fault.fault.offset += self.bytes;
+        fault
+    }
+}
+
 /// Line and column, both from 1, of what stands behind this text; the column counts UTF-16 units.
 pub fn position(before: &[u8]) -> (usize, usize) {
     let line_start = memrchr(b'\n', before).map_or(0, |at| at + 1);

@@ -68,8 +68,8 @@ function createTranscode(binding, features) {
     } catch (cause) {
       const error = named('TOO_LARGE', `A result of ${length} bytes`, { cause });
       // What waits there is let go of.
-      native.takeMessage(new Uint8Array(0));
-      native.takeText(new Uint8Array(0));
+      native.takeMessage(NONE);
+      native.takeText(NONE);
       throw error;
     }
   }
