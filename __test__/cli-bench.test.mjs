@@ -71,7 +71,7 @@ test('a JSON file against JSON and the packages that are installed', () => {
 test('a MessagePack file whose values JSON does not have', () => {
   const messages = [{ at: new Date(0) }, { bin: Buffer.of(1) }];
   const file = files.put('values.msgpack', Buffer.concat(messages.map((each) => pack(each))));
-  const { status, stdout, stderr } = cli(['bench', file], { cwd: files.dir });
+  const { status, stdout, stderr } = cli(['bench', '--quick', file], { cwd: files.dir });
   assert.deepEqual([status, stderr], [0, '']);
   assert.match(stdout, /: MessagePack, 2 messages, \d+ bytes\n/);
   const { pack: rows } = tables(stdout);
@@ -95,7 +95,7 @@ test('a package that cannot take a value is named with its reason', () => {
     'exports.encode = () => { throw new Error("not today"); };',
   );
   const file = files.put('big.msgpack', pack(2n ** 60n));
-  const { status, stdout } = cli(['bench', file], { cwd: dir });
+  const { status, stdout } = cli(['bench', '--quick', file], { cwd: dir });
   assert.equal(status, 0);
   assert.match(stdout, /\nmsgpack-lite 9\.8\.7 does not take part: not today\n/);
   assert.match(stdout, /\nJSON, as a string does not take part: .*BigInt/);
@@ -107,11 +107,11 @@ test('a package that cannot take a value is named with its reason', () => {
 
 test('JSON Lines, and --format', () => {
   const file = files.put('lines', '1\n[2]\n');
-  const { stdout } = cli(['bench', file]);
+  const { stdout } = cli(['bench', '--quick', file]);
   assert.match(stdout, /: JSON, 2 messages, 6 bytes\n/);
   // The same bytes are six messages: digits, brackets and line feeds are fixints.
   assert.match(
-    cli(['bench', '--format', 'msgpack', file]).stdout,
+    cli(['bench', '--quick', '--format', 'msgpack', file]).stdout,
     /: MessagePack, 6 messages, 6 bytes\n/,
   );
 });

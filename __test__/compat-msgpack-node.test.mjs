@@ -510,13 +510,13 @@ test('refused packs leave no memory behind', () => {
       }
     }
   };
-  refuse(5_000);
+  refuse(3_000);
   collect();
   const before = process.memoryUsage().rss;
-  refuse(25_000);
+  refuse(12_000);
   collect();
   const grown = process.memoryUsage().rss - before;
-  assert.ok(grown < 25e6, `${grown} bytes more`);
+  assert.ok(grown < 12e6, `${grown} bytes more`);
 });
 
 // ── Unpacking

@@ -762,7 +762,7 @@ test('random mutated JSON: accepted if and only if JSON.parse accepts it', (t) =
     '  [ { "x" : [ ] } , "\\\\" ]  ',
   ];
   let accepted = 0;
-  for (let i = 0; i < runsOf(40_000); i++) {
+  for (let i = 0; i < runsOf(12_000); i++) {
     let text = next.pick(seeds);
     for (let n = 1 + next.below(3); n > 0; n--) {
       const at = next.below(text.length + 1);
@@ -796,7 +796,7 @@ test('random mutated JSON: accepted if and only if JSON.parse accepts it', (t) =
     if (/\d{16}/.test(text)) continue;
     assert.deepStrictEqual(unpack(jsonToMsgpack(text)), wellFormed(parsed), text);
   }
-  assert.ok(accepted > runsOf(40_000) / 100, `${accepted} accepted`);
+  assert.ok(accepted > runsOf(12_000) / 100, `${accepted} accepted`);
 });
 
 /**

@@ -64,6 +64,8 @@ function testJs(extra) {
     run(`node --test, Node ${process.version} ${process.execArgv.join(' ')}`, process.execPath, [
       ...process.execArgv,
       '--test',
+      // One fewer than there are processors otherwise, which is a half of small machines.
+      `--test-concurrency=${os.availableParallelism()}`,
       '--test-reporter=spec',
       '--test-reporter-destination=stdout',
       `--test-reporter=${reporter}`,

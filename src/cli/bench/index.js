@@ -50,7 +50,7 @@ function each(list, call) {
 }
 
 /** Without a value in between, beside the way through values. */
-function transcoding(packed, texts) {
+function transcoding(packed, texts, isQuick) {
   const jobs = [
     [
       'MessagePack to JSON text',
@@ -72,12 +72,15 @@ function transcoding(packed, texts) {
   return jobs.map(([title, inputs, ways]) => {
     const results = ways.map(([, call]) => inputs.map(call));
     const isSame = results[1].every((bytes, i) => bytes.equals(results[0][i]));
-    const times = medians(ways.map(([, call]) => each(inputs, call)));
+    const times = medians(
+      ways.map(([, call]) => each(inputs, call)),
+      isQuick,
+    );
     return [title, ways.map(([label], i) => ({ label, ms: times[i], isSame: isSame || i === 0 }))];
   });
 }
 
-async function bench(file, format, output) {
+async function bench(file, { format, quick }, output) {
   const isBold = hasColours(process.stdout);
   const write = (text) => output.write(Buffer.from(text));
   const document = readDocument(file, format);
@@ -94,7 +97,10 @@ async function bench(file, format, output) {
   const wanted = values.map((value) => pack(value));
   const all = contenders(process.cwd()).map((one) => check(one, values, wanted));
   const field = all.filter(({ failure }) => failure === undefined);
-  const packTimes = medians(field.map((one) => each(values, one.pack)));
+  const packTimes = medians(
+    field.map((one) => each(values, one.pack)),
+    quick,
+  );
   await write(
     table(
       'pack',
@@ -102,7 +108,10 @@ async function bench(file, format, output) {
       isBold,
     ),
   );
-  const unpackTimes = medians(field.map((one) => each(one.packed, one.unpack)));
+  const unpackTimes = medians(
+    field.map((one) => each(one.packed, one.unpack)),
+    quick,
+  );
   await write(
     table(
       'unpack',
@@ -112,7 +121,7 @@ async function bench(file, format, output) {
   );
 
   const json = field.find(({ label }) => label === 'JSON, as a Buffer');
-  const tables = json === undefined ? [] : transcoding(wanted, json.packed);
+  const tables = json === undefined ? [] : transcoding(wanted, json.packed, quick);
   for (const [title, rows] of tables) await write(table(title, rows, isBold));
 
   const hasOthers = [...field, ...tables.flatMap(([, rows]) => rows)].some((row) => !row.isSame);

@@ -1,9 +1,8 @@
 'use strict';
 
 /** A turn is at least so long, so that the clock is fine enough for it. */
-const TURN_MS = 10;
-const WARM_UP_MS = 100;
-const ROUNDS = 15;
+const USUAL = { turnMs: 10, warmUpMs: 100, rounds: 15 };
+const QUICK = { turnMs: 1, warmUpMs: 5, rounds: 3 };
 /** Once all have had their turn so often, no more rounds are begun after this time. */
 const LEAST_ROUNDS = 3;
 const BUDGET_MS = 4000;
@@ -27,18 +26,19 @@ function median(samples) {
  * The median time of each call in milliseconds, in rounds in which each has a turn: whatever
  * disturbs the machine meets all of them alike. Who begins a round changes.
  */
-function medians(calls) {
+function medians(calls, isQuick) {
+  const { turnMs, warmUpMs, rounds } = isQuick ? QUICK : USUAL;
   const field = calls.map((call) => {
     let ms = turn(call, 1);
     let calls = 1;
-    for (let spent = ms; spent < WARM_UP_MS; spent += ms) {
-      if (ms < TURN_MS) calls *= 2;
+    for (let spent = ms; spent < warmUpMs; spent += ms) {
+      if (ms < turnMs) calls *= 2;
       ms = turn(call, calls);
     }
-    return { call, repeats: Math.max(1, Math.ceil((TURN_MS / ms) * calls)), samples: [] };
+    return { call, repeats: Math.max(1, Math.ceil((turnMs / ms) * calls)), samples: [] };
   });
   const start = performance.now();
-  for (let round = 0; round < ROUNDS; round++) {
+  for (let round = 0; round < rounds; round++) {
     if (round >= LEAST_ROUNDS && performance.now() - start > BUDGET_MS) break;
     for (let i = 0; i < field.length; i++) {
       const { call, repeats, samples } = field[(round + i) % field.length];
