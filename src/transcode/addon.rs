@@ -72,7 +72,7 @@ impl Settings {
 struct Transcoder {
     from_json: FromJson,
     text: Text,
-    utf8: Utf8,
+    string: JsString,
     kinds: Kinds,
 }
 
@@ -94,8 +94,8 @@ impl Transcoder {
         if self.text.bytes.capacity() > KEEP_BYTES {
             self.text = Text::default();
         }
-        if self.utf8.bytes.capacity() > KEEP_BYTES {
-            self.utf8 = Utf8::default();
+        if self.string.utf8.capacity() > KEEP_BYTES {
+            self.string = JsString::default();
         }
     }
 }
@@ -155,15 +155,18 @@ unsafe extern "C" fn from_json(env: napi_env, info: napi_callback_info) -> napi_
         [input, flags, max_depth, indent]: [napi_value; 4],
     ) -> Result<napi_value> {
         let mut transcoder = borrow(shared)?;
-        let Transcoder { from_json, kinds, utf8, .. } = &mut *transcoder;
+        let Transcoder { from_json, kinds, string, .. } = &mut *transcoder;
         let options = settings(env, [flags, max_depth, indent], kinds)?.of_from_json();
-        // SAFETY: no JavaScript runs while the text is read.
-        let text = match unsafe { private_bytes(env, input) } {
-            Some(text) => text,
-            None => utf8.of(env, input)?,
-        };
         from_json.clear();
-        match read(from_json, text, options) {
+        // SAFETY: no JavaScript runs while the text is read.
+        let read = match unsafe { private_bytes(env, input) } {
+            Some(text) => read_bytes(from_json, text, options),
+            None => {
+                string.fetch(env, input)?;
+                read_text(from_json, string.text(), options)
+            }
+        };
+        match read {
             Ok(()) => number(env, from_json.len() as f64),
             Err(fault) => {
                 from_json.clear();
@@ -175,52 +178,66 @@ unsafe extern "C" fn from_json(env: napi_env, info: napi_callback_info) -> napi_
     unsafe { call(env, info, body) }
 }
 
-/// The text of a string that is read, kept so that its memory is used again.
+/// A string that is read. Its memory is used again.
 #[derive(Default)]
-struct Utf8 {
-    bytes: Vec<u8>,
-    /// The units at the start, or all of them.
+struct JsString {
     units: Vec<u16>,
+    /// So many of them are the string's, if they are what was fetched.
+    len: Option<usize>,
+    utf8: Vec<u8>,
+    utf8_len: usize,
 }
 
 /// So many units at the start of a string say whether it is likely to be ASCII.
 const SAMPLE_UNITS: usize = 1024;
 
-impl Utf8 {
-    /// The UTF-8 of a string; nothing for what is none.
-    fn of(&mut self, env: napi_env, string: napi_value) -> Result<&[u8]> {
-        if self.units.is_empty() {
-            self.units = vec![0; SAMPLE_UNITS + 1];
-        }
+impl JsString {
+    /// Fetches a string; what is none is an empty one.
+    fn fetch(&mut self, env: napi_env, string: napi_value) -> Result<()> {
+        (self.len, self.utf8_len) = (Some(0), 0);
+        make_room(&mut self.units, SAMPLE_UNITS + 1);
         let (mut units, mut copied) = (0, 0);
         // SAFETY: without a buffer Node only counts; then it writes what there is room for.
         unsafe {
             let get = sys::napi_get_value_string_utf16;
             if get(env, string, null_mut(), 0, &mut units) != sys::Status::napi_ok {
-                return Ok(&[]);
+                return Ok(());
             }
             let room = SAMPLE_UNITS + 1;
             check(get(env, string, self.units.as_mut_ptr(), room, &mut copied))?;
         }
-        let room = 3 * units + 1;
-        if self.bytes.len() < room {
-            // Not `resize`, which would write all of the zeros.
-            self.bytes = vec![0; room];
-        }
-        let first = &self.units[..copied];
-        let to = &mut self.bytes;
-        let len = if copied == units {
-            utf16_to_utf8(first, to)
-        } else if first.iter().all(|&unit| unit < 0x80) {
-            fetch_utf8(env, string, to)?
-        } else {
-            if self.units.len() <= units {
-                self.units = vec![0; units + 1];
+        if copied < units && self.units[..copied].iter().all(|&unit| unit < 0x80) {
+            make_room(&mut self.utf8, 3 * units + 1);
+            self.utf8_len = fetch_utf8(env, string, &mut self.utf8)?;
+            if simdutf8::basic::from_utf8(&self.utf8[..self.utf8_len]).is_ok() {
+                self.len = None;
+                return Ok(());
             }
+        }
+        if copied < units {
+            make_room(&mut self.units, units + 1);
             fetch_utf16(env, string, units, &mut self.units)?;
-            utf16_to_utf8(&self.units[..units], to)
-        };
-        Ok(&self.bytes[..len])
+        }
+        self.len = Some(units);
+        Ok(())
+    }
+
+    /// The text of what was fetched; on any thread.
+    fn text(&mut self) -> &str {
+        if let Some(len) = self.len {
+            make_room(&mut self.utf8, 3 * len);
+            self.utf8_len = utf16_to_utf8(&self.units[..len], &mut self.utf8);
+        }
+        // SAFETY: it was looked through when it was fetched, or made well-formed just now.
+        unsafe { std::str::from_utf8_unchecked(&self.utf8[..self.utf8_len]) }
+    }
+}
+
+/// At least so many elements.
+fn make_room<T: Clone + Default>(vec: &mut Vec<T>, len: usize) {
+    if vec.len() < len {
+        // Not `resize`, which would write all of the zeros.
+        *vec = vec![T::default(); len];
     }
 }
 
@@ -247,12 +264,21 @@ unsafe extern "C" fn to_json(env: napi_env, info: napi_callback_info) -> napi_va
 }
 
 /// Reads a text; memory that is refused is a fault.
-fn read(
+fn read_bytes(
     from_json: &mut FromJson,
     text: &[u8],
     options: from_json::Options,
 ) -> std::result::Result<(), JsonFault> {
     memory::attempt(from_json, |from_json| from_json.read(text, options), FromJson::clear)
+}
+
+/// The same of what is well-formed already.
+fn read_text(
+    from_json: &mut FromJson,
+    text: &str,
+    options: from_json::Options,
+) -> std::result::Result<(), JsonFault> {
+    memory::attempt(from_json, |from_json| from_json.read_text(text, options), FromJson::clear)
 }
 
 /// `takeMessage(to)`: copies what `fromJson` made to memory of its length.
@@ -290,8 +316,13 @@ unsafe extern "C" fn take_text(env: napi_env, info: napi_callback_info) -> napi_
     unsafe { call(env, info, body) }
 }
 
+enum JobText {
+    Bytes(Vec<u8>),
+    String(JsString),
+}
+
 struct FromJsonJob {
-    text: Vec<u8>,
+    text: JobText,
     options: from_json::Options,
     message: std::result::Result<Vec<u8>, JsonFault>,
 }
@@ -299,7 +330,11 @@ struct FromJsonJob {
 impl pool::Job for FromJsonJob {
     fn run(&mut self) {
         let mut from_json = FromJson::default();
-        self.message = read(&mut from_json, &self.text, self.options).map(|()| {
+        let read = match &mut self.text {
+            JobText::Bytes(text) => read_bytes(&mut from_json, text, self.options),
+            JobText::String(string) => read_text(&mut from_json, string.text(), self.options),
+        };
+        self.message = read.map(|()| {
             let mut message = vec![0; from_json.len()];
             from_json.copy_to(&mut message);
             message
@@ -325,12 +360,11 @@ unsafe extern "C" fn from_json_async(env: napi_env, info: napi_callback_info) ->
             settings(env, [flags, max_depth, indent], &borrow(shared)?.kinds)?.of_from_json();
         // SAFETY: no JavaScript runs while the bytes are copied.
         let text = match unsafe { private_bytes(env, input) } {
-            Some(text) => text.to_vec(),
+            Some(text) => JobText::Bytes(text.to_vec()),
             None => {
-                let mut utf8 = Utf8::default();
-                let len = utf8.of(env, input)?.len();
-                utf8.bytes.truncate(len);
-                utf8.bytes
+                let mut string = JsString::default();
+                string.fetch(env, input)?;
+                JobText::String(string)
             }
         };
         pool::start(env, FromJsonJob { text, options, message: Ok(Vec::new()) })
@@ -531,7 +565,7 @@ unsafe extern "C" fn write_from_json(env: napi_env, info: napi_callback_info) ->
         let mut from_json = FromJson::default();
         if is_complete {
             rest.extend_from_slice(&chunk[..end]);
-            if let Err(fault) = read(&mut from_json, rest, *options) {
+            if let Err(fault) = read_bytes(&mut from_json, rest, *options) {
                 let value = json_fault(env, &before.of(fault))?;
                 set(env, value, c"output", message(env, &mut from_json)?)?;
                 return Ok(value);

@@ -15,7 +15,7 @@ use data_encoding::{BASE64, Encoding, HEXLOWER_PERMISSIVE};
 use memchr::{memchr, memchr_iter, memchr2, memrchr};
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
-use super::fast_lane::{FastLane, Frame, Keys};
+use super::from_json_lane::{FastLane, Frame, Keys};
 use super::json_text::Binary;
 use super::values;
 use crate::pack::out::Out;
@@ -116,7 +116,8 @@ impl FromJson {
         }
     }
 
-    fn read_text(&mut self, text: &str, options: Options) -> Result<(), JsonFault> {
+    /// The same of a text that is well-formed.
+    pub fn read_text(&mut self, text: &str, options: Options) -> Result<(), JsonFault> {
         let mark = self.mark();
         let first = self.read_as_it_is(text, options);
         let Err((fault, message)) = first else { return Ok(()) };

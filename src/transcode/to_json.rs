@@ -24,13 +24,13 @@ pub struct Options {
 }
 
 #[derive(Clone, Copy)]
-struct Frame {
+pub struct Frame {
     /// Values still to come; a pair is two.
-    left: u64,
-    is_map: bool,
-    is_empty: bool,
+    pub left: u64,
+    pub is_map: bool,
+    pub is_empty: bool,
     /// The container is a key, whose text starts here.
-    key_start: Option<usize>,
+    pub key_start: Option<usize>,
 }
 
 impl Frame {
@@ -42,15 +42,21 @@ impl Frame {
 
 pub struct ToJson {
     pub options: Options,
-    stack: Vec<Frame>,
+    pub stack: Vec<Frame>,
     /// Values that the open containers still owe.
-    owed: u64,
+    pub owed: u64,
     /// How deep the key is that is a container; there is no white space in it.
-    key_depth: Option<usize>,
+    pub key_depth: Option<usize>,
     /// A tag came, and not the value behind it.
-    is_tagged: bool,
+    pub is_tagged: bool,
+    /// All strings that the fast lane has written.
+    pub is_ascii: bool,
     pub messages: u64,
 }
+
+/// With more open containers than this a piece of a message is not tried by the fast lane: they are
+/// kept for the case that it has to be taken back.
+const MOST_OPEN: usize = 64;
 
 /// How far a message came: to this offset of the input.
 pub enum Step {
@@ -67,6 +73,7 @@ impl ToJson {
             owed: 0,
             key_depth: None,
             is_tagged: false,
+            is_ascii: true,
             messages: 0,
         }
     }
@@ -98,11 +105,44 @@ impl ToJson {
     pub fn message(
         &mut self,
         input: &[u8],
-        mut pos: usize,
+        pos: usize,
         is_last: bool,
         out: &mut Text,
     ) -> Result<Step, Fault> {
+        if self.stack.len() > MOST_OPEN || self.key_depth.is_some() {
+            return self.tokens(input, pos, is_last, false, out);
+        }
+        let (open, owed, is_tagged) = (self.stack.clone(), self.owed, self.is_tagged);
+        let (messages, from) = (self.messages, out.bytes.len());
+        self.is_ascii = true;
+        let step = self.tokens(input, pos, is_last, true, out);
+        if self.is_ascii || step.is_ok() && simdutf8::basic::from_utf8(&out.bytes[from..]).is_ok() {
+            return step;
+        }
+        // Again, and every string with care: the first fault is the one to tell.
+        (self.stack, self.owed, self.is_tagged) = (open, owed, is_tagged);
+        (self.messages, self.key_depth) = (messages, None);
+        out.bytes.truncate(from);
+        self.tokens(input, pos, is_last, false, out)
+    }
+
+    /// One token after the other; with a fast lane those that it takes.
+    fn tokens(
+        &mut self,
+        input: &[u8],
+        mut pos: usize,
+        is_last: bool,
+        with_lane: bool,
+        out: &mut Text,
+    ) -> Result<Step, Fault> {
         loop {
+            if with_lane && self.has_lane() {
+                pos = self.lane(input, pos, is_last, out)?;
+                if self.stack.is_empty() {
+                    self.messages += 1;
+                    return Ok(Step::Done(pos));
+                }
+            }
             let at = pos;
             let (token, end) = match token(input, at) {
                 Err(fault) if fault.code == FAULT_TRUNCATED && !is_last => {
