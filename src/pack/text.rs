@@ -145,55 +145,110 @@ unsafe fn write_utf16_wide(from: *const u16, len: usize, start: usize, out: &mut
     out.pos += written;
 }
 
-/// Below this many units our own loop beats the call into `encoding_rs`
-/// (`bench/` workload `unicode`).
-const SHORT_UNITS: usize = 64;
-
 /// Converts to UTF-8 and returns the bytes written. `bytes` must hold three for each unit.
 pub fn utf16_to_utf8(units: &[u16], bytes: &mut [u8]) -> usize {
     assert!(bytes.len() >= 3 * units.len());
-    if units.len() > SHORT_UNITS {
-        return encoding_rs::mem::convert_utf16_to_utf8(units, bytes);
+    let (mut i, mut at) = (0, 0);
+    while i < units.len() {
+        // ASCII in pieces of sixteen, the rest unit by unit.
+        if let Some(piece) = units[i..].first_chunk()
+            && let Some(to) = bytes[at..].first_chunk_mut()
+        {
+            let ascii = narrow(piece, to);
+            if ascii == PIECE {
+                // By a constant, so that the next piece need not wait for this one.
+                (i, at) = (i + PIECE, at + PIECE);
+                continue;
+            }
+            (i, at) = (i + ascii, at + ascii);
+        }
+        (i, at) = convert_until_ascii(units, i, bytes, at);
     }
-    let mut at = 0;
-    let mut i = 0;
+    at
+}
+
+const PIECE: usize = 16;
+
+/// Writes the low bytes of all units, and says how many at the start are ASCII.
+#[inline(always)]
+fn narrow(from: &[u16; PIECE], to: &mut [u8; PIECE]) -> usize {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: sixteen units and as many bytes; SSE2 is part of x86-64.
+    unsafe {
+        use std::arch::x86_64::*;
+        let a = _mm_loadu_si128(from.as_ptr().cast());
+        let b = _mm_loadu_si128(from.as_ptr().add(8).cast());
+        _mm_storeu_si128(to.as_mut_ptr().cast(), _mm_packus_epi16(a, b));
+        let high_bits = _mm_set1_epi16(0xff80u16 as i16);
+        let is_ascii = |units| {
+            let high = _mm_and_si128(units, high_bits);
+            _mm_cmpeq_epi16(high, _mm_setzero_si128())
+        };
+        let ascii = _mm_movemask_epi8(_mm_packs_epi16(is_ascii(a), is_ascii(b)));
+        (!ascii as u32).trailing_zeros() as usize
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        for (to, &unit) in to.iter_mut().zip(from) {
+            *to = unit as u8;
+        }
+        from.iter().position(|&unit| unit >= 0x80).unwrap_or(PIECE)
+    }
+}
+
+/// Converts from `i` on up to the first two units that are ASCII: a single one, as between words, is
+/// not worth the change.
+fn convert_until_ascii(
+    units: &[u16],
+    mut i: usize,
+    bytes: &mut [u8],
+    mut at: usize,
+) -> (usize, usize) {
+    let mut was_ascii = false;
     while i < units.len() {
         let unit = u32::from(units[i]);
         i += 1;
         if unit < 0x80 {
             bytes[at] = unit as u8;
             at += 1;
-        } else if unit < 0x800 {
+            if was_ascii {
+                break;
+            }
+            was_ascii = true;
+            continue;
+        }
+        was_ascii = false;
+        if unit < 0x800 {
             bytes[at..at + 2]
                 .copy_from_slice(&[0xc0 | (unit >> 6) as u8, 0x80 | (unit & 63) as u8]);
             at += 2;
-        } else {
-            let mut scalar = unit;
-            if unit & 0xf800 == 0xd800 {
-                let low = units.get(i).map_or(0, |&low| u32::from(low));
-                if unit < 0xdc00 && low & 0xfc00 == 0xdc00 {
-                    i += 1;
-                    scalar = 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00);
-                    bytes[at..at + 4].copy_from_slice(&[
-                        0xf0 | (scalar >> 18) as u8,
-                        0x80 | (scalar >> 12 & 63) as u8,
-                        0x80 | (scalar >> 6 & 63) as u8,
-                        0x80 | (scalar & 63) as u8,
-                    ]);
-                    at += 4;
-                    continue;
-                }
-                scalar = 0xfffd;
-            }
-            bytes[at..at + 3].copy_from_slice(&[
-                0xe0 | (scalar >> 12) as u8,
-                0x80 | (scalar >> 6 & 63) as u8,
-                0x80 | (scalar & 63) as u8,
-            ]);
-            at += 3;
+            continue;
         }
+        let mut scalar = unit;
+        if unit & 0xf800 == 0xd800 {
+            let low = units.get(i).map_or(0, |&low| u32::from(low));
+            if unit < 0xdc00 && low & 0xfc00 == 0xdc00 {
+                i += 1;
+                scalar = 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00);
+                bytes[at..at + 4].copy_from_slice(&[
+                    0xf0 | (scalar >> 18) as u8,
+                    0x80 | (scalar >> 12 & 63) as u8,
+                    0x80 | (scalar >> 6 & 63) as u8,
+                    0x80 | (scalar & 63) as u8,
+                ]);
+                at += 4;
+                continue;
+            }
+            scalar = 0xfffd;
+        }
+        bytes[at..at + 3].copy_from_slice(&[
+            0xe0 | (scalar >> 12) as u8,
+            0x80 | (scalar >> 6 & 63) as u8,
+            0x80 | (scalar & 63) as u8,
+        ]);
+        at += 3;
     }
-    at
+    (i, at)
 }
 
 /// Writes the low bytes of `len` units to `to` and says whether all of the units were ASCII. Reads
@@ -271,6 +326,30 @@ mod tests {
             let mut bytes = vec![0; 3 * lone.len()];
             let written = utf16_to_utf8(lone, &mut bytes);
             assert_eq!(&bytes[..written], String::from_utf16_lossy(lone).as_bytes());
+        }
+    }
+
+    #[test]
+    fn converts_long_text_of_all_kinds() {
+        let pieces =
+            ["abcdefghijklmnopqrstuvwxyz", "é", "ж ж", "漢字かな", "🐦", " ", "\u{7f}\u{80}"];
+        let mut state = 1u32;
+        for len in 0..300 {
+            let mut text = String::new();
+            while text.len() < len {
+                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                let piece = pieces[(state >> 16) as usize % pieces.len()];
+                let chars = 1 + (state >> 24) as usize % 40;
+                text.extend(piece.chars().cycle().take(chars));
+            }
+            let mut units: Vec<u16> = text.encode_utf16().collect();
+            if state & 1 == 1 {
+                units.insert(len / 3, 0xd800 | (state >> 20 & 0x7ff) as u16);
+            }
+            let expected = String::from_utf16_lossy(&units);
+            let mut bytes = vec![0; 3 * units.len()];
+            let written = utf16_to_utf8(&units, &mut bytes);
+            assert_eq!(&bytes[..written], expected.as_bytes());
         }
     }
 

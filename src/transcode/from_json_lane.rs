@@ -6,10 +6,12 @@
 
 use lexical_parse_float::lemire::compute_float;
 
+use super::chunk::{CHUNK, copy_chunk};
+use super::digits;
 use super::from_json::{FromJson, ROOM, TooLong};
 use super::json_text::plain_bytes;
 use crate::pack::put::{put_int, put_number, put_unsigned};
-use crate::wire::{self, MAX_SAFE_INTEGER, UNSIGNED_FORMS};
+use crate::wire::{self, UNSIGNED_FORMS};
 
 /// Not for this lane.
 pub struct Odd;
@@ -38,16 +40,18 @@ const POWERS: [f64; 23] = [
 ];
 /// As many digits always fit 64 bits.
 const MAX_DIGITS: usize = 19;
+/// And as many a double. Some of sixteen do; to tell them apart takes longer than it saves.
+const EXACT_DIGITS: usize = 15;
 
 pub struct FastLane<'a> {
     text: &'a str,
-    pos: usize,
     to: &'a mut FromJson,
     stack: Vec<Frame>,
     keys: Keys,
     max_depth: usize,
 }
 
+// Where the text is read goes from one to the next by value: in memory it would be waited for.
 impl FastLane<'_> {
     /// Adds the message of a whole text. What it added before it gave up is the caller's to take
     /// back.
@@ -56,62 +60,57 @@ impl FastLane<'_> {
         let mut keys = std::mem::take(&mut to.keys);
         stack.clear();
         keys.open.clear();
-        let mut lane = FastLane { text, pos: 0, to, stack, keys, max_depth };
-        let read = lane.run();
-        lane.space();
-        let is_whole = lane.pos == text.len();
+        let mut lane = FastLane { text, to, stack, keys, max_depth };
+        let end = lane.value();
         (to.frames, to.keys) = (lane.stack, lane.keys);
-        if is_whole { read } else { Err(Odd) }
+        if space(text.as_bytes(), end?) == text.len() { Ok(()) } else { Err(Odd) }
     }
 
-    fn run(&mut self) -> Result<(), Odd> {
+    /// Adds the first value of the text, and returns where that ends.
+    fn value(&mut self) -> Result<usize, Odd> {
+        let bytes = self.text.as_bytes();
+        let mut pos = 0;
         loop {
-            self.space();
+            pos = space(bytes, pos);
             // One value.
-            match self.peek() {
-                Some(b'"') => self.string()?,
-                Some(b'-' | b'0'..=b'9') => self.number()?,
+            match bytes.get(pos) {
+                Some(b'"') => pos = self.string(pos)?,
+                Some(b'-' | b'0'..=b'9') => pos = self.number(pos)?,
                 Some(open @ (b'{' | b'[')) => {
-                    let is_map = open == b'{';
-                    self.pos += 1;
+                    let is_map = *open == b'{';
                     if self.stack.len() >= self.max_depth {
                         return Err(Odd);
                     }
-                    self.space();
-                    if self.peek() == Some(if is_map { b'}' } else { b']' }) {
-                        self.pos += 1;
+                    pos = space(bytes, pos + 1);
+                    if bytes.get(pos) == Some(if is_map { &b'}' } else { &b']' }) {
+                        pos += 1;
                         self.to.put_byte(if is_map { wire::FIXMAP } else { wire::FIXARRAY });
                     } else {
                         let at = self.to.put_byte(wire::NIL);
                         let keys = self.keys.open.len();
                         self.stack.push(Frame { at, n: 1, is_map, keys });
                         if is_map {
-                            self.key()?;
+                            pos = self.key(pos)?;
                         }
                         continue;
                     }
                 }
-                Some(b't') => self.word("true", wire::TRUE)?,
-                Some(b'f') => self.word("false", wire::FALSE)?,
-                Some(b'n') => self.word("null", wire::NIL)?,
+                Some(b't') => pos = self.word(pos, "true", wire::TRUE)?,
+                Some(b'f') => pos = self.word(pos, "false", wire::FALSE)?,
+                Some(b'n') => pos = self.word(pos, "null", wire::NIL)?,
                 _ => return Err(Odd),
             }
             // What comes behind it.
             loop {
-                let Some(frame) = self.stack.last_mut() else { return Ok(()) };
+                let Some(frame) = self.stack.last_mut() else { return Ok(pos) };
                 let is_map = frame.is_map;
-                // As `space`, which the frame is in the way of.
-                let bytes = self.text.as_bytes();
-                while let Some(b' ' | b'\n' | b'\r' | b'\t') = bytes.get(self.pos) {
-                    self.pos += 1;
-                }
-                match bytes.get(self.pos) {
+                pos = space(bytes, pos);
+                match bytes.get(pos) {
                     Some(b',') => {
                         frame.n += 1;
-                        self.pos += 1;
+                        pos += 1;
                         if is_map {
-                            self.space();
-                            self.key()?;
+                            pos = self.key(space(bytes, pos))?;
                         }
                         break;
                     }
@@ -119,7 +118,7 @@ impl FastLane<'_> {
                     Some(b']') if !is_map => {}
                     _ => return Err(Odd),
                 }
-                self.pos += 1;
+                pos += 1;
                 let Frame { at, n, keys, .. } = *frame;
                 self.stack.pop();
                 if is_map {
@@ -130,62 +129,63 @@ impl FastLane<'_> {
         }
     }
 
-    #[inline(always)]
-    fn peek(&self) -> Option<u8> {
-        self.text.as_bytes().get(self.pos).copied()
-    }
-
-    #[inline(always)]
-    fn space(&mut self) {
-        const SPACES: u64 = u64::from_ne_bytes([b' '; 8]);
-        let bytes = self.text.as_bytes();
-        while let Some(b' ' | b'\n' | b'\r' | b'\t') = bytes.get(self.pos) {
-            self.pos += 1;
-            // Indentation.
-            while let Some(chunk) = bytes[self.pos..].first_chunk()
-                && u64::from_ne_bytes(*chunk) == SPACES
-            {
-                self.pos += 8;
-            }
-        }
-    }
-
-    fn word(&mut self, word: &str, byte: u8) -> Result<(), Odd> {
-        if !self.text.as_bytes()[self.pos..].starts_with(word.as_bytes()) {
+    fn word(&mut self, pos: usize, word: &str, byte: u8) -> Result<usize, Odd> {
+        if !self.text.as_bytes()[pos..].starts_with(word.as_bytes()) {
             return Err(Odd);
         }
-        self.pos += word.len();
         self.to.put_byte(byte);
-        Ok(())
+        Ok(pos + word.len())
     }
 
     /// A key and its colon.
     #[inline(always)]
-    fn key(&mut self) -> Result<(), Odd> {
-        if self.peek() != Some(b'"') {
+    fn key(&mut self, pos: usize) -> Result<usize, Odd> {
+        let bytes = self.text.as_bytes();
+        if bytes.get(pos) != Some(&b'"') {
             return Err(Odd);
         }
         let start = self.to.out.pos;
-        self.string()?;
+        let pos = space(bytes, self.string(pos)?);
         let key = &self.to.out.written()[start..];
         self.keys.open.push(hash(key));
         // Perhaps an ext that is written as an object.
         if self.to.exts.is_some() && key.ends_with(b"$ext") {
             return Err(Odd);
         }
-        self.space();
-        if self.peek() != Some(b':') {
-            return Err(Odd);
-        }
-        self.pos += 1;
-        Ok(())
+        if bytes.get(pos) == Some(&b':') { Ok(pos + 1) } else { Err(Odd) }
     }
 
     #[inline(always)]
-    fn string(&mut self) -> Result<(), Odd> {
+    fn string(&mut self, pos: usize) -> Result<usize, Odd> {
         let bytes = self.text.as_bytes();
-        let start = self.pos + 1;
+        let start = pos + 1;
         let mut at = start;
+        if bytes.len() - start >= 2 * CHUNK {
+            let out = &mut self.to.out;
+            out.reserve(ROOM + 2 * CHUNK);
+            // Most strings are short, and copied behind a header of one byte by the time that their
+            // end is seen.
+            // SAFETY: the text has two chunks more, and there is room for them and the header.
+            unsafe {
+                let (from, to) = (bytes.as_ptr().add(start), out.tail().add(1));
+                let mut len = copy_chunk(from, to).plain;
+                if len == CHUNK {
+                    len += copy_chunk(from.add(CHUNK), to.add(CHUNK)).plain;
+                }
+                if len < 2 * CHUNK && *from.add(len) == b'"' {
+                    out.put(wire::FIXSTR | len as u8);
+                    out.pos += len;
+                    return Ok(start + len + 1);
+                }
+                at += len;
+            }
+        }
+        self.long_string(start, at)
+    }
+
+    /// A string in which nothing stands in the way before `at`.
+    fn long_string(&mut self, start: usize, mut at: usize) -> Result<usize, Odd> {
+        let bytes = self.text.as_bytes();
         loop {
             if let Some(chunk) = bytes[at..].first_chunk() {
                 let plain = plain_bytes(u64::from_le_bytes(*chunk));
@@ -202,13 +202,13 @@ impl FastLane<'_> {
                 _ => return Err(Odd),
             }
         }
-        self.pos = at + 1;
-        Ok(self.to.put_string(&self.text[start..at])?)
+        self.to.put_string(&self.text[start..at])?;
+        Ok(at + 1)
     }
 
     /// A string whose first escape is at `at`.
     #[inline(never)]
-    fn escaped(&mut self, start: usize, mut at: usize) -> Result<(), Odd> {
+    fn escaped(&mut self, start: usize, mut at: usize) -> Result<usize, Odd> {
         let bytes = self.text.as_bytes();
         let mut text = String::new();
         let mut from = start;
@@ -227,24 +227,145 @@ impl FastLane<'_> {
             }
         }
         text.push_str(&self.text[from..at]);
-        self.pos = at + 1;
-        Ok(self.to.put_string(&text)?)
+        self.to.put_string(&text)?;
+        Ok(at + 1)
     }
 
     #[inline(always)]
-    fn number(&mut self) -> Result<(), Odd> {
+    fn number(&mut self, start: usize) -> Result<usize, Odd> {
         let bytes = self.text.as_bytes();
-        let start = self.pos;
         let is_negative = bytes[start] == b'-';
-        let mut at = start + usize::from(is_negative);
-        let first = at;
-        let mut digits = 0u64;
-        at = take_few_digits(bytes, at, &mut digits);
-        let whole = at - first;
+        let first = start + usize::from(is_negative);
+        let number = match Decimal::short(bytes, first) {
+            Some(number) => number,
+            None => Decimal::read(bytes, first)?,
+        };
+        let Decimal { digits, count, whole, exponent, is_int, end } = number;
         // No digit, or a zero in front of others.
         if whole == 0 || whole > 1 && bytes[first] == b'0' {
             return Err(Odd);
         }
+        let out = &mut self.to.out;
+        out.reserve(ROOM);
+        let is_signed = digits <= i64::MAX as u64 && !(is_negative && digits == 0);
+        if is_int && count <= MAX_DIGITS && is_signed {
+            // Without a branch for the sign.
+            let sign = -i64::from(is_negative);
+            // SAFETY: room was made.
+            unsafe { put_int((digits as i64 ^ sign) - sign, &UNSIGNED_FORMS, out) };
+            return Ok(end);
+        }
+        let exact = count <= EXACT_DIGITS;
+        let number = match POWERS.get(exponent.unsigned_abs() as usize) {
+            // Both are exact, so that the one rounding is the right one.
+            Some(power) if exact => {
+                let size = digits as f64;
+                let size = if exponent < 0 { size / power } else { size * power };
+                if is_negative { -size } else { size }
+            }
+            _ => {
+                let text = &self.text[start..end];
+                // Those of 64 bits that have twenty digits, or need all bits.
+                if is_int && let Ok(int) = text.parse() {
+                    // SAFETY: room was made.
+                    unsafe { put_unsigned(int, &UNSIGNED_FORMS, out) };
+                    return Ok(end);
+                }
+                if is_int && let Ok(int) = text.parse() {
+                    // SAFETY: room was made.
+                    unsafe { put_int(int, &UNSIGNED_FORMS, out) };
+                    return Ok(end);
+                }
+                let number = match float(digits, exponent) {
+                    Some(size) if count <= MAX_DIGITS => {
+                        Some(if is_negative { -size } else { size })
+                    }
+                    _ => text.parse().ok(),
+                };
+                number.filter(|number| number.is_finite()).ok_or(Odd)?
+            }
+        };
+        // SAFETY: room was made.
+        unsafe { put_number::<false>(number, 0, &UNSIGNED_FORMS, out) };
+        Ok(end)
+    }
+}
+
+#[inline(always)]
+fn space(bytes: &[u8], mut pos: usize) -> usize {
+    const SPACES: u64 = u64::from_ne_bytes([b' '; 8]);
+    while let Some(b' ' | b'\n' | b'\r' | b'\t') = bytes.get(pos) {
+        pos += 1;
+        // Indentation.
+        while let Some(chunk) = bytes[pos..].first_chunk()
+            && u64::from_ne_bytes(*chunk) == SPACES
+        {
+            pos += 8;
+        }
+    }
+    pos
+}
+
+/// A number without its sign: `digits` × 10^`exponent`, if `digits` has not wrapped.
+struct Decimal {
+    digits: u64,
+    /// How many digits there are, and how many in front of a point.
+    count: usize,
+    whole: usize,
+    exponent: i64,
+    /// There is neither a point nor an exponent.
+    is_int: bool,
+    end: usize,
+}
+
+impl Decimal {
+    /// The number at `first`, if it is one that ends soon, without an exponent.
+    #[inline(always)]
+    fn short(bytes: &[u8], first: usize) -> Option<Decimal> {
+        let window = bytes[first..].first_chunk()?;
+        let mut others = digits::others(window)?;
+        let whole = others.trailing_zeros() as usize;
+        if whole > MAX_DIGITS {
+            return None;
+        }
+        let (behind, decimal);
+        if window[whole] == b'.' {
+            others &= others - 1;
+            let count = others.trailing_zeros() as usize - 1;
+            if count == whole || count > MAX_DIGITS {
+                return None;
+            }
+            let places = count - whole;
+            behind = window[count + 1];
+            decimal = Decimal {
+                digits: digits::value(window, 0, whole) * digits::power(places)
+                    + digits::value(window, whole + 1, places),
+                count,
+                whole,
+                exponent: -(places as i64),
+                is_int: false,
+                end: first + count + 1,
+            };
+        } else {
+            behind = window[whole];
+            decimal = Decimal {
+                digits: digits::any_value(window, 0, whole),
+                count: whole,
+                whole,
+                exponent: 0,
+                is_int: true,
+                end: first + whole,
+            };
+        }
+        if matches!(behind, b'e' | b'E') { None } else { Some(decimal) }
+    }
+
+    /// The same of any number.
+    #[inline(never)]
+    fn read(bytes: &[u8], first: usize) -> Result<Decimal, Odd> {
+        let mut digits = 0u64;
+        let mut at = digits::read(bytes, first, &mut digits);
+        let whole = at - first;
         let mut count = whole;
         let mut exponent = 0;
         let mut is_int = true;
@@ -252,7 +373,7 @@ impl FastLane<'_> {
             is_int = false;
             at += 1;
             let point = at;
-            at = take_digits(bytes, at, &mut digits);
+            at = digits::read(bytes, at, &mut digits);
             if at == point {
                 return Err(Odd);
             }
@@ -277,48 +398,7 @@ impl FastLane<'_> {
             }
             exponent = exponent.saturating_add(if is_below { -power } else { power });
         }
-        self.pos = at;
-        let out = &mut self.to.out;
-        out.reserve(ROOM);
-        if is_int && count <= MAX_DIGITS && !(is_negative && (digits == 0 || digits > 1 << 63)) {
-            // SAFETY: room was made.
-            unsafe {
-                if is_negative {
-                    put_int((digits as i64).wrapping_neg(), &UNSIGNED_FORMS, out);
-                } else {
-                    put_unsigned(digits, &UNSIGNED_FORMS, out);
-                }
-            }
-            return Ok(());
-        }
-        let exact = count <= MAX_DIGITS && digits <= MAX_SAFE_INTEGER as u64;
-        let number = match POWERS.get(exponent.unsigned_abs() as usize) {
-            // Both are exact, so that the one rounding is the right one.
-            Some(power) if exact => {
-                let size = digits as f64;
-                let size = if exponent < 0 { size / power } else { size * power };
-                if is_negative { -size } else { size }
-            }
-            _ => {
-                let text = &self.text[start..at];
-                // Integers of 64 bits that have twenty digits.
-                if is_int && let Ok(int) = text.parse() {
-                    // SAFETY: room was made.
-                    unsafe { put_unsigned(int, &UNSIGNED_FORMS, out) };
-                    return Ok(());
-                }
-                let number = match float(digits, exponent) {
-                    Some(size) if count <= MAX_DIGITS => {
-                        Some(if is_negative { -size } else { size })
-                    }
-                    _ => text.parse().ok(),
-                };
-                number.filter(|number| number.is_finite()).ok_or(Odd)?
-            }
-        };
-        // SAFETY: room was made.
-        unsafe { put_number::<false>(number, 0, &UNSIGNED_FORMS, out) };
-        Ok(())
+        Ok(Decimal { digits, count, whole, exponent, is_int, end: at })
     }
 }
 
@@ -329,46 +409,6 @@ fn float(digits: u64, exponent: i64) -> Option<f64> {
     let float = compute_float::<f64>(exponent, digits, false);
     let biased_exponent = u64::try_from(float.exp).ok()?;
     Some(f64::from_bits(float.mant | biased_exponent << (f64::MANTISSA_DIGITS - 1)))
-}
-
-/// Appends the digits at `at` to a number, which wraps; where they end.
-#[inline(always)]
-fn take_digits(bytes: &[u8], mut at: usize, number: &mut u64) -> usize {
-    while let Some(chunk) = bytes[at..].first_chunk()
-        && let Some(eight) = eight_digits(u64::from_le_bytes(*chunk))
-    {
-        *number = number.wrapping_mul(100_000_000).wrapping_add(eight);
-        at += 8;
-    }
-    take_few_digits(bytes, at, number)
-}
-
-/// The same where eight are too many to expect.
-#[inline(always)]
-fn take_few_digits(bytes: &[u8], mut at: usize, number: &mut u64) -> usize {
-    while let Some(&byte) = bytes.get(at)
-        && byte.is_ascii_digit()
-    {
-        *number = number.wrapping_mul(10).wrapping_add(u64::from(byte - b'0'));
-        at += 1;
-    }
-    at
-}
-
-/// The number that eight bytes are, if all of them are digits; the first is the lowest byte.
-#[inline(always)]
-fn eight_digits(bytes: u64) -> Option<u64> {
-    const EACH: u64 = u64::from_ne_bytes([1; 8]);
-    // A digit is 0x30 to 0x39: neither it nor six more leaves the row.
-    let row = 0xf0 * EACH;
-    if (bytes & row) | ((bytes.wrapping_add(6 * EACH) & row) >> 4) != 0x33 * EACH {
-        return None;
-    }
-    let digits = bytes & (0x0f * EACH);
-    // Neighbours become numbers of two digits, those of four, and those one of eight.
-    let pairs = digits.wrapping_mul(10).wrapping_add(digits >> 8) & 0x00ff_00ff_00ff_00ff;
-    let fours = pairs.wrapping_mul(100).wrapping_add(pairs >> 16) & 0x0000_ffff_0000_ffff;
-    Some(fours.wrapping_mul(10_000).wrapping_add(fours >> 32) & 0xffff_ffff)
 }
 
 /// What the bytes behind a backslash stand for, and how many they are.
@@ -475,7 +515,7 @@ fn hash(bytes: &[u8]) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{eight_digits, float};
+    use super::float;
 
     #[test]
     fn floats_as_the_standard_library_has_them() {
@@ -505,20 +545,5 @@ mod tests {
         assert_eq!(float(22_250_738_585_072_011, -324), Some(2.225_073_858_507_201e-308));
         assert_eq!(float(1, 309), Some(f64::INFINITY));
         assert_eq!(float(4, i64::MIN), Some(0.0));
-    }
-
-    #[test]
-    fn eight_digits_or_none() {
-        for number in (0..100_000_000).step_by(9973).chain([12_345_678, 99_999_999]) {
-            let text: [u8; 8] = format!("{number:08}").into_bytes().try_into().unwrap_or_default();
-            assert_eq!(eight_digits(u64::from_le_bytes(text)), Some(number));
-            for at in 0..8 {
-                for other in (0..=255).filter(|byte: &u8| !byte.is_ascii_digit()) {
-                    let mut text = text;
-                    text[at] = other;
-                    assert_eq!(eight_digits(u64::from_le_bytes(text)), None, "{text:?}");
-                }
-            }
-        }
     }
 }

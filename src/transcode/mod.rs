@@ -3,6 +3,8 @@
 //! is followed by others.
 
 pub mod addon;
+mod chunk;
+mod digits;
 pub mod elements;
 pub mod from_json;
 mod from_json_lane;

@@ -6,13 +6,17 @@
 //! so the text is well-formed if and only if each of them is, and `to_json` asks of all that was
 //! written at once.
 
-use super::json_text::{ESCAPE_ROOM, Text, escape, with_float};
+use std::mem::MaybeUninit;
+
+use super::chunk::{CHUNK, Chunk, copy_chunk};
+use super::digits;
+use super::json_text::{ESCAPE_ROOM, FloatText, Text, escape, float_text};
 use super::to_json::{Frame, ToJson};
 use crate::tape::Fault;
 use crate::wire::{self, INT_READS};
 
-/// Strings are copied in chunks of so many bytes, the last one too. No head is longer.
-const CHUNK: usize = 16;
+/// No head is longer.
+const _: () = assert!(CHUNK > crate::token::MAX_HEAD);
 /// All that is written for a value and a key before it, but their strings' text: a number with its
 /// comma, quotes, a colon.
 const ROOM: usize = 64;
@@ -72,56 +76,55 @@ impl Tail {
         }
     }
 
-    /// Writes a number's text. Pieces that overlap take neither a call nor a loop.
-    ///
-    /// # Safety
-    /// As many bytes of room, which are 32 at most.
-    #[inline(always)]
-    unsafe fn put_number(&mut self, text: &[u8]) {
-        #[inline(always)]
-        unsafe fn ends<const N: usize>(text: &[u8], to: *mut u8) -> bool {
-            let (Some(first), Some(last)) = (text.first_chunk::<N>(), text.last_chunk::<N>())
-            else {
-                return false;
-            };
-            // SAFETY: passed on.
-            unsafe {
-                to.cast::<[u8; N]>().write_unaligned(*first);
-                to.add(text.len() - N).cast::<[u8; N]>().write_unaligned(*last);
-            }
-            true
-        }
-        // SAFETY: passed on.
-        unsafe {
-            let to = self.at;
-            let _ = ends::<16>(text, to)
-                || ends::<8>(text, to)
-                || ends::<4>(text, to)
-                || ends::<2>(text, to)
-                || ends::<1>(text, to);
-            self.at = to.add(text.len());
-        }
-    }
-
     /// A number as `Text::float` writes it; nothing for what is not finite.
     ///
     /// # Safety
-    /// 32 bytes of room.
+    /// 64 bytes of room.
     #[inline(always)]
     unsafe fn put_float(&mut self, number: f64) -> bool {
-        if number.is_finite() {
-            // SAFETY: passed on; no number has more than 25 bytes.
-            with_float(number, |text| unsafe { self.put_number(text) });
+        const { assert!(size_of::<zmij::Buffer>() <= 32 && align_of::<zmij::Buffer>() == 1) };
+        if !number.is_finite() {
+            return false;
         }
-        number.is_finite()
+        // SAFETY: passed on; the room is good for a `Buffer` by its size, and any address is by its
+        // alignment.
+        unsafe {
+            match float_text(number) {
+                FloatText::Int(int) => self.put_int(int),
+                FloatText::Plain => {
+                    // It writes where the text goes: copied from elsewhere, it would be read before
+                    // it has arrived there.
+                    let buffer = self.at.cast::<MaybeUninit<zmij::Buffer>>();
+                    (*buffer).write(zmij::Buffer::new());
+                    let text = (*buffer).assume_init_mut().format_finite(number);
+                    let (from, len) = (text.as_ptr(), text.len());
+                    if !std::ptr::eq(from, self.at) {
+                        std::ptr::copy(from, self.at, len);
+                    }
+                    self.at = self.at.add(len);
+                }
+                FloatText::Exponent => {
+                    let mut buffer = ryu_js::Buffer::new();
+                    let text = buffer.format_finite(number);
+                    std::ptr::copy_nonoverlapping(text.as_ptr(), self.at, text.len());
+                    self.at = self.at.add(text.len());
+                }
+            }
+        }
+        true
     }
 
+    /// An integer with a sign.
+    ///
     /// # Safety
-    /// 32 bytes of room.
+    /// 64 bytes of room.
     #[inline(always)]
-    unsafe fn put_int(&mut self, int: impl itoa::Integer) {
+    unsafe fn put_int(&mut self, int: i64) {
         // SAFETY: passed on.
-        unsafe { self.put_number(itoa::Buffer::new().format(int).as_bytes()) }
+        unsafe {
+            *self.at = b'-';
+            self.at = digits::write(int.unsigned_abs(), self.at.add(usize::from(int < 0)));
+        }
     }
 }
 
@@ -132,52 +135,6 @@ fn grow(text: &mut Text, at: *mut u8, n: usize) -> Result<Tail, Fault> {
     unsafe { Tail::settle(text, at) };
     text.room(n)?;
     Ok(Tail::of(text))
-}
-
-/// What a chunk of a string holds, and how much of it needs no escape.
-struct Chunk {
-    plain: usize,
-    is_ascii: bool,
-}
-
-/// # Safety
-/// `CHUNK` bytes to read at `from`, and as many of room at `to`.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-unsafe fn copy_chunk(from: *const u8, to: *mut u8) -> Chunk {
-    use std::arch::x86_64::*;
-    // SAFETY: the caller's bytes; SSE2 is part of x86-64.
-    unsafe {
-        let bytes = _mm_loadu_si128(from.cast());
-        _mm_storeu_si128(to.cast(), bytes);
-        let equals = |byte: u8| _mm_cmpeq_epi8(bytes, _mm_set1_epi8(byte as i8));
-        // Where the smaller one of a byte and 0x1f is the byte, it is a control character.
-        let control = _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(0x1f)), bytes);
-        let escaped = _mm_or_si128(control, _mm_or_si128(equals(b'"'), equals(b'\\')));
-        Chunk {
-            plain: (_mm_movemask_epi8(escaped) | 1 << CHUNK).trailing_zeros() as usize,
-            is_ascii: _mm_movemask_epi8(bytes) == 0,
-        }
-    }
-}
-
-/// # Safety
-/// `CHUNK` bytes to read at `from`, and as many of room at `to`.
-#[cfg(not(target_arch = "x86_64"))]
-#[inline(always)]
-unsafe fn copy_chunk(from: *const u8, to: *mut u8) -> Chunk {
-    use super::json_text::plain_bytes;
-    // SAFETY: the caller's bytes.
-    let [first, last] = unsafe {
-        let bytes = from.cast::<[u64; 2]>().read_unaligned();
-        to.cast::<[u64; 2]>().write_unaligned(bytes);
-        bytes.map(u64::to_le)
-    };
-    let plain = match plain_bytes(first) {
-        8 => 8 + plain_bytes(last),
-        plain => plain,
-    };
-    Chunk { plain, is_ascii: (first | last) & u64::from_ne_bytes([0x80; 8]) == 0 }
 }
 
 /// A big-endian field behind the marker at `at`.
@@ -384,7 +341,7 @@ impl ToJson {
                         if read.fits(int) {
                             to.put_int(int);
                         } else {
-                            to.put_int(int as u64);
+                            to.at = digits::write(int as u64, to.at);
                         }
                         pos += usize::from(read.len);
                     }
