@@ -43,6 +43,67 @@ const CASES = {
      text.charCodeAt(7);`,
     'pack({ text })',
   ],
+  'jsonToMsgpack: a string': [
+    `const text = '"' + 'x'.repeat(350 * MB) + '"';
+     text.charCodeAt(7);`,
+    'jsonToMsgpack(text)',
+  ],
+  'jsonToMsgpack: a string that is not ASCII': [
+    `const text = '"' + 'ж'.repeat(150 * MB) + '"';
+     text.charCodeAt(7);`,
+    'jsonToMsgpack(text)',
+  ],
+  'jsonToMsgpack: the message': [
+    `const json = Buffer.alloc(500 * MB, 'x');
+     json[0] = json[json.length - 1] = 0x22;`,
+    'jsonToMsgpack(json)',
+  ],
+  'msgpackToJson: the text': [
+    `const bytes = Buffer.alloc(300 * MB + 6, 0x7f);
+     bytes[0] = 0xdd;
+     bytes.writeUInt32BE(300 * MB + 1, 1);`,
+    'msgpackToJson(bytes)',
+  ],
+  'jsonToMsgpackAsync: a string': [
+    `const text = '"' + 'x'.repeat(350 * MB) + '"';
+     text.charCodeAt(7);`,
+    'await jsonToMsgpackAsync(text)',
+  ],
+  'jsonToMsgpackAsync: the message': [
+    `const json = Buffer.alloc(200 * MB, 'x');
+     json[0] = json[json.length - 1] = 0x22;`,
+    'await jsonToMsgpackAsync(json)',
+  ],
+  'msgpackToJsonAsync: the copy': [
+    `const bytes = Buffer.alloc(500 * MB + 5);
+     bytes[0] = 0xc6;
+     bytes.writeUInt32BE(500 * MB, 1);`,
+    'await msgpackToJsonAsync(bytes)',
+  ],
+  'msgpackToJsonAsync: the text': [
+    `const bytes = Buffer.alloc(200 * MB + 5);
+     bytes[0] = 0xc6;
+     bytes.writeUInt32BE(200 * MB, 1);`,
+    'await msgpackToJsonAsync(bytes)',
+  ],
+  'unpackAsync: the copy': [
+    `const bytes = Buffer.alloc(500 * MB + 5);
+     bytes[0] = 0xc6;
+     bytes.writeUInt32BE(500 * MB, 1);`,
+    'await unpackAsync(bytes)',
+  ],
+  'unpackAsync: the tape': [
+    `const bytes = Buffer.alloc(120 * MB + 6, 0xc0);
+     bytes.set([0x91, 0xdd]);
+     bytes.writeUInt32BE(120 * MB, 2);`,
+    'await unpackAsync(bytes)',
+  ],
+  'validateAsync: the copy': [
+    `const bytes = Buffer.alloc(500 * MB + 5);
+     bytes[0] = 0xc6;
+     bytes.writeUInt32BE(500 * MB, 1);`,
+    'await validateAsync(bytes)',
+  ],
   'pack: numbers': [
     'const row = new Array(MB / 2).fill(0.5);',
     'pack({ list: Array(100).fill(row) })',
@@ -55,7 +116,10 @@ for (const [name, [prepare, call]] of Object.entries(CASES)) {
       const assert = require('node:assert');
       const { execFileSync } = require('node:child_process');
       const { readFileSync } = require('node:fs');
-      const { MsgpackError, pack, unpack } = require(${JSON.stringify(index)});
+      const {
+        MsgpackError, jsonToMsgpack, jsonToMsgpackAsync, msgpackToJson, msgpackToJsonAsync, pack,
+        unpack, unpackAsync, validateAsync,
+      } = require(${JSON.stringify(index)});
       const MB = 2 ** 20;
       const small = { id: 7, name: 'probe', list: [1, 2.5, 'é'] };
       const wire = pack(small).toString('hex');
@@ -63,17 +127,19 @@ for (const [name, [prepare, call]] of Object.entries(CASES)) {
       ${prepare}
       const [, kB] = /VmSize:\\s+(\\d+)/.exec(readFileSync('/proc/self/status', 'utf8'));
       execFileSync('prlimit', ['--pid', process.pid, '--as=' + (kB * 1024 + ${ROOM_MB} * MB)]);
-      for (let i = 0; i < 3; i++) {
-        let error;
-        try { ${call}; } catch (thrown) { error = thrown; }
-        assert.ok(error instanceof MsgpackError, String(error?.stack));
-        assert.equal(error.code, 'ERR_MSGPACK_TOO_LARGE');
-        for (let n = 0; n < 5; n++) {
-          assert.equal(pack(small).toString('hex'), wire);
-          assert.deepStrictEqual(unpack(pack(small)), small);
+      async function main() {
+        for (let i = 0; i < 3; i++) {
+          let error;
+          try { ${call}; } catch (thrown) { error = thrown; }
+          assert.ok(error instanceof MsgpackError, String(error?.stack));
+          assert.equal(error.code, 'ERR_MSGPACK_TOO_LARGE');
+          for (let n = 0; n < 5; n++) {
+            assert.equal(pack(small).toString('hex'), wire);
+            assert.deepStrictEqual(unpack(pack(small)), small);
+          }
         }
       }
-      console.log('refused');`;
+      main().then(() => console.log('refused'));`;
     const out = execFileSync(process.execPath, ['-e', script], { encoding: 'utf8' });
     assert.equal(out.trim(), 'refused');
   });

@@ -12,6 +12,7 @@ use std::rc::Rc;
 use napi::sys::{self, napi_callback_info, napi_env, napi_value};
 use napi::{Error, Result, Status};
 
+use crate::memory;
 use crate::tape::Fault;
 
 /// A hand-written function: its state, the environment, its arguments.
@@ -92,7 +93,7 @@ pub unsafe fn call<T, const N: usize>(
     match catch_unwind(AssertUnwindSafe(|| body(state, env, arguments))) {
         Ok(Ok(value)) => value,
         Ok(Err(error)) => throw(env, &error.reason),
-        Err(_) => throw(env, "a panic in the addon; please report it"),
+        Err(payload) => throw(env, memory::reason(&*payload)),
     }
 }
 
@@ -124,11 +125,23 @@ pub fn fetch_utf8(env: napi_env, string: napi_value, to: &mut [u8]) -> Result<us
 /// Fetches all of a string, which has so many units.
 pub fn fetch_utf16(env: napi_env, string: napi_value, units: usize, to: &mut [u16]) -> Result<()> {
     assert!(to.len() > units);
-    let mut copied = 0;
     // SAFETY: room for the text and the NUL behind it.
-    check(unsafe {
-        sys::napi_get_value_string_utf16(env, string, to.as_mut_ptr(), units + 1, &mut copied)
-    })?;
+    unsafe { fetch_units(env, string, units, to.as_mut_ptr()) }
+}
+
+/// The same to memory that need not be initialized.
+///
+/// # Safety
+/// `to` has room for a unit more.
+pub unsafe fn fetch_units(
+    env: napi_env,
+    string: napi_value,
+    units: usize,
+    to: *mut u16,
+) -> Result<()> {
+    let mut copied = 0;
+    // SAFETY: passed on.
+    check(unsafe { sys::napi_get_value_string_utf16(env, string, to, units + 1, &mut copied) })?;
     if copied != units {
         return Err(Error::from_reason("a string's length"));
     }

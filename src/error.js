@@ -35,4 +35,10 @@ function invalidArgument(message) {
   return error;
 }
 
-module.exports = { MsgpackError, invalidArgument, invalidOption };
+/** Memory in proportion to a message was refused. */
+function noMemory(cause) {
+  const message = 'There is not enough memory for the message';
+  return new MsgpackError('ERR_MSGPACK_TOO_LARGE', message, { cause });
+}
+
+module.exports = { MsgpackError, invalidArgument, invalidOption, noMemory };

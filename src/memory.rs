@@ -1,6 +1,7 @@
 //! Memory in proportion to a message, which may not be there. Where an allocation fails Rust ends
 //! the process; what a message asks for must end in an error instead.
 
+use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use crate::tape::{FAULT_TOO_LARGE, Fault};
@@ -19,6 +20,22 @@ pub fn reserve<T>(vec: &mut Vec<T>, more: usize) {
 pub fn resize<T: Clone + Default>(vec: &mut Vec<T>, len: usize) {
     reserve(vec, len.saturating_sub(vec.len()));
     vec.resize(len, T::default());
+}
+
+/// A copy.
+pub fn copy<T: Copy>(from: &[T]) -> Vec<T> {
+    let mut vec = Vec::new();
+    reserve(&mut vec, from.len());
+    vec.extend_from_slice(from);
+    vec
+}
+
+/// What JavaScript is told of where nothing else can be returned; it makes an error of its own of it.
+pub const REFUSED: &str = "memory is refused";
+
+/// What the error says for what has unwound as far as that.
+pub fn reason(payload: &(dyn Any + Send)) -> &'static str {
+    if payload.is::<Refused>() { REFUSED } else { "a panic in the addon; please report it" }
 }
 
 /// Unwinds, but not as a panic: nothing is printed.

@@ -17,6 +17,7 @@ use super::validate::{self, Summary, Validator};
 use crate::addon::{
     add_function, array_buffer, bytes, call, check, fault_value, integer, numbers, private_bytes,
 };
+use crate::memory;
 use crate::pool;
 use crate::tape::*;
 use crate::unpack::parse::Options;
@@ -302,7 +303,7 @@ unsafe extern "C" fn validate_async(env: napi_env, info: napi_callback_info) -> 
     ) -> Result<napi_value> {
         let job = ValidateJob {
             // SAFETY: no JavaScript runs while the bytes are copied.
-            input: unsafe { private_bytes(env, input) }.unwrap_or_default().to_vec(),
+            input: memory::copy(unsafe { private_bytes(env, input) }.unwrap_or_default()),
             flags: integer(env, flags)? as i32,
             max_depth: integer(env, max_depth)? as usize,
             multiple: integer(env, multiple)? != 0,

@@ -3,7 +3,7 @@
 // The functions that return promises: the work of Rust is done on libuv's threads.
 
 const { MODE_ONE } = require('../tape');
-const { MsgpackError, invalidOption } = require('../error');
+const { MsgpackError, invalidOption, noMemory } = require('../error');
 const { checkBoolean, checkOptions } = require('../options');
 const { bytesOr, jsonFault, jsonText, messageFault } = require('../transcode');
 const { readFromJsonOptions, readToJsonOptions } = require('../transcode/options');
@@ -11,6 +11,8 @@ const { readUnpackOptions } = require('../unpack/options');
 const { fault, toUint8Array } = require('../unpack');
 const { Turns } = require('./turns');
 
+/** What the addon says where it was refused memory (`memory.rs`). */
+const REFUSED = 'memory is refused';
 /** Messages that are parsed at a time, each by an unpacker of its own; libuv has four threads. */
 const MAX_UNPACKERS = 16;
 /** Unpackers that are kept for the next call. */
@@ -25,7 +27,7 @@ function createPool({ look, transcode, unpackers }) {
     const { flags, maxDepth, space } = readFromJsonOptions(options);
     const text = jsonText(json);
     signal?.throwIfAborted();
-    const job = transcode.transcoder().fromJsonAsync(text, flags, maxDepth, space);
+    const job = begin(() => transcode.transcoder().fromJsonAsync(text, flags, maxDepth, space));
     return bytesOr(jsonFault, await done(job, signal));
   }
 
@@ -34,7 +36,7 @@ function createPool({ look, transcode, unpackers }) {
     const { flags, maxDepth, space } = readToJsonOptions(options);
     const input = toUint8Array(bytes);
     signal?.throwIfAborted();
-    const job = transcode.transcoder().toJsonAsync(input, flags, maxDepth, space);
+    const job = begin(() => transcode.transcoder().toJsonAsync(input, flags, maxDepth, space));
     return bytesOr(messageFault, await done(job, signal));
   }
 
@@ -67,7 +69,7 @@ function createPool({ look, transcode, unpackers }) {
     const multiple = checkBoolean('multiple', options?.multiple, false) ? 1 : 0;
     const input = toUint8Array(bytes);
     signal?.throwIfAborted();
-    const job = look.looker().validateAsync(input, flags, maxDepth, multiple);
+    const job = begin(() => look.looker().validateAsync(input, flags, maxDepth, multiple));
     const summary = await done(job, signal);
     if (summary.code !== undefined) throw fault(summary.code, summary.offset);
     return summary;
@@ -78,9 +80,13 @@ function createPool({ look, transcode, unpackers }) {
 
 /** Bytes of their own, which nobody else can change meanwhile. */
 function copyOf(bytes) {
-  const copy = Buffer.allocUnsafeSlow(bytes.length);
-  copy.set(bytes);
-  return copy;
+  try {
+    const copy = Buffer.allocUnsafeSlow(bytes.length);
+    copy.set(bytes);
+    return copy;
+  } catch (cause) {
+    throw noMemory(cause);
+  }
 }
 
 function signalOf(options) {
@@ -93,12 +99,26 @@ function signalOf(options) {
   return signal;
 }
 
+/** A job, which begins with a copy of its input. */
+function begin(start) {
+  try {
+    return start();
+  } catch (cause) {
+    throw failure(cause);
+  }
+}
+
+/** The error for what the addon could not do: only memory can be lacking. */
+function failure(cause) {
+  if (cause.message?.endsWith(REFUSED)) return noMemory(cause);
+  const message = 'A panic in the addon; please report it';
+  return new MsgpackError('ERR_MSGPACK_INTERNAL', message, { cause });
+}
+
 /** What a job comes to, or the signal's reason as soon as it is aborted. */
 function done(job, signal) {
   const promise = job.promise.catch((cause) => {
-    throw new MsgpackError('ERR_MSGPACK_INTERNAL', 'A panic in the addon; please report it', {
-      cause,
-    });
+    throw failure(cause);
   });
   if (signal === undefined) return promise;
   return new Promise((resolve, reject) => {

@@ -12,6 +12,7 @@ use napi::sys::{self, napi_callback_info, napi_env, napi_value};
 use napi::{Env, Error, Result, Task};
 
 use crate::addon::{add_function, call, check};
+use crate::memory;
 
 /// What is done on another thread, and made a value of on JavaScript's.
 pub trait Job: Send + Sized + 'static {
@@ -88,7 +89,7 @@ impl<J: Job> Task for Work<J> {
         // Nothing unwinds into libuv.
         match catch_unwind(AssertUnwindSafe(run)) {
             Ok(_) => Ok(()),
-            Err(_) => Err(Error::from_reason("a panic in the addon; please report it")),
+            Err(payload) => Err(Error::from_reason(memory::reason(&*payload))),
         }
     }
 

@@ -15,8 +15,8 @@ use super::path_filter::PathFilter;
 use super::to_json::{self, ToJson};
 use super::values;
 use crate::addon::{
-    add_function, call, check, fault_value, fetch_utf8, fetch_utf16, integer, numbers,
-    private_bytes, strings, target_bytes,
+    add_function, call, check, fault_value, fetch_units, integer, numbers, private_bytes, strings,
+    target_bytes,
 };
 use crate::memory;
 use crate::pack::text::utf16_to_utf8;
@@ -94,7 +94,7 @@ impl Transcoder {
         if self.text.bytes.capacity() > KEEP_BYTES {
             self.text = Text::default();
         }
-        if self.string.utf8.capacity() > KEEP_BYTES {
+        if self.string.capacity() > KEEP_BYTES {
             self.string = JsString::default();
         }
     }
@@ -161,10 +161,10 @@ unsafe extern "C" fn from_json(env: napi_env, info: napi_callback_info) -> napi_
         // SAFETY: no JavaScript runs while the text is read.
         let read = match unsafe { private_bytes(env, input) } {
             Some(text) => read_bytes(from_json, text, options),
-            None => {
-                string.fetch(env, input)?;
-                read_text(from_json, string.text(), options)
-            }
+            None => match memory::attempt(string, |string| Ok(string.fetch(env, input)), |_| ()) {
+                Ok(fetched) => fetched.map(|()| read_string(from_json, string, options))?,
+                Err(fault) => Err(fault),
+            },
         };
         match read {
             Ok(()) => number(env, from_json.len() as f64),
@@ -181,11 +181,11 @@ unsafe extern "C" fn from_json(env: napi_env, info: napi_callback_info) -> napi_
 /// A string that is read. Its memory is used again.
 #[derive(Default)]
 struct JsString {
-    units: Vec<u16>,
-    /// So many of them are the string's, if they are what was fetched.
+    ascii: Vec<u8>,
+    /// What there is instead of ASCII: so many units at the start of `units`.
     len: Option<usize>,
+    units: Vec<u16>,
     utf8: Vec<u8>,
-    utf8_len: usize,
 }
 
 /// So many units at the start of a string say whether it is likely to be ASCII.
@@ -194,8 +194,9 @@ const SAMPLE_UNITS: usize = 1024;
 impl JsString {
     /// Fetches a string; what is none is an empty one.
     fn fetch(&mut self, env: napi_env, string: napi_value) -> Result<()> {
-        (self.len, self.utf8_len) = (Some(0), 0);
-        make_room(&mut self.units, SAMPLE_UNITS + 1);
+        self.len = Some(0);
+        let room = self.units.len().max(SAMPLE_UNITS + 1);
+        self.units.resize(room, 0);
         let (mut units, mut copied) = (0, 0);
         // SAFETY: without a buffer Node only counts; then it writes what there is room for.
         unsafe {
@@ -207,16 +208,29 @@ impl JsString {
             check(get(env, string, self.units.as_mut_ptr(), room, &mut copied))?;
         }
         if copied < units && self.units[..copied].iter().all(|&unit| unit < 0x80) {
-            make_room(&mut self.utf8, 3 * units + 1);
-            self.utf8_len = fetch_utf8(env, string, &mut self.utf8)?;
-            if simdutf8::basic::from_utf8(&self.utf8[..self.utf8_len]).is_ok() {
+            self.ascii.clear();
+            // With no room for more than ASCII: the memory alone takes longer than the text.
+            memory::reserve(&mut self.ascii, units + 1);
+            let to = self.ascii.as_mut_ptr().cast();
+            let mut copied = 0;
+            // SAFETY: room for so many bytes and a NUL was made, and so many of them are written.
+            unsafe {
+                check(sys::napi_get_value_string_utf8(env, string, to, units + 1, &mut copied))?;
+                self.ascii.set_len(copied);
+            }
+            if copied == units && self.ascii.is_ascii() {
                 self.len = None;
                 return Ok(());
             }
         }
         if copied < units {
-            make_room(&mut self.units, units + 1);
-            fetch_utf16(env, string, units, &mut self.units)?;
+            self.units.clear();
+            memory::reserve(&mut self.units, units + 1);
+            // SAFETY: room for so many units and one more was made, and so many are written.
+            unsafe {
+                fetch_units(env, string, units, self.units.as_mut_ptr())?;
+                self.units.set_len(units);
+            }
         }
         self.len = Some(units);
         Ok(())
@@ -224,20 +238,21 @@ impl JsString {
 
     /// The text of what was fetched; on any thread.
     fn text(&mut self) -> &str {
-        if let Some(len) = self.len {
-            make_room(&mut self.utf8, 3 * len);
-            self.utf8_len = utf16_to_utf8(&self.units[..len], &mut self.utf8);
-        }
-        // SAFETY: it was looked through when it was fetched, or made well-formed just now.
-        unsafe { std::str::from_utf8_unchecked(&self.utf8[..self.utf8_len]) }
+        let utf8 = match self.len {
+            None => &self.ascii[..],
+            Some(len) => {
+                let room = self.utf8.len().max(3 * len);
+                memory::resize(&mut self.utf8, room);
+                let written = utf16_to_utf8(&self.units[..len], &mut self.utf8);
+                &self.utf8[..written]
+            }
+        };
+        // SAFETY: ASCII as was looked at, or what was made of units, which is well-formed.
+        unsafe { std::str::from_utf8_unchecked(utf8) }
     }
-}
 
-/// At least so many elements.
-fn make_room<T: Clone + Default>(vec: &mut Vec<T>, len: usize) {
-    if vec.len() < len {
-        // Not `resize`, which would write all of the zeros.
-        *vec = vec![T::default(); len];
+    fn capacity(&self) -> usize {
+        self.ascii.capacity().max(self.utf8.capacity())
     }
 }
 
@@ -272,13 +287,14 @@ fn read_bytes(
     memory::attempt(from_json, |from_json| from_json.read(text, options), FromJson::clear)
 }
 
-/// The same of what is well-formed already.
-fn read_text(
+/// The same of a string that was fetched.
+fn read_string(
     from_json: &mut FromJson,
-    text: &str,
+    string: &mut JsString,
     options: from_json::Options,
 ) -> std::result::Result<(), JsonFault> {
-    memory::attempt(from_json, |from_json| from_json.read_text(text, options), FromJson::clear)
+    let read = |from_json: &mut FromJson| from_json.read_text(string.text(), options);
+    memory::attempt(from_json, read, FromJson::clear)
 }
 
 /// `takeMessage(to)`: copies what `fromJson` made to memory of its length.
@@ -332,10 +348,11 @@ impl pool::Job for FromJsonJob {
         let mut from_json = FromJson::default();
         let read = match &mut self.text {
             JobText::Bytes(text) => read_bytes(&mut from_json, text, self.options),
-            JobText::String(string) => read_text(&mut from_json, string.text(), self.options),
+            JobText::String(string) => read_string(&mut from_json, string, self.options),
         };
         self.message = read.map(|()| {
-            let mut message = vec![0; from_json.len()];
+            let mut message = Vec::new();
+            memory::resize(&mut message, from_json.len());
             from_json.copy_to(&mut message);
             message
         });
@@ -360,7 +377,7 @@ unsafe extern "C" fn from_json_async(env: napi_env, info: napi_callback_info) ->
             settings(env, [flags, max_depth, indent], &borrow(shared)?.kinds)?.of_from_json();
         // SAFETY: no JavaScript runs while the bytes are copied.
         let text = match unsafe { private_bytes(env, input) } {
-            Some(text) => JobText::Bytes(text.to_vec()),
+            Some(text) => JobText::Bytes(memory::copy(text)),
             None => {
                 let mut string = JsString::default();
                 string.fetch(env, input)?;
@@ -403,7 +420,7 @@ unsafe extern "C" fn to_json_async(env: napi_env, info: napi_callback_info) -> n
         let options =
             settings(env, [flags, max_depth, indent], &borrow(shared)?.kinds)?.of_to_json();
         // SAFETY: no JavaScript runs while the bytes are copied.
-        let input = unsafe { private_bytes(env, input) }.unwrap_or_default().to_vec();
+        let input = memory::copy(unsafe { private_bytes(env, input) }.unwrap_or_default());
         let to_json = ToJson::new(options);
         pool::start(env, ToJsonJob { input, to_json, text: Text::default(), fault: None })
     }

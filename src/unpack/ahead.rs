@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use super::parse::{Parser, Stop};
 use super::request::{self, Request};
 use super::text::TextSink;
+use crate::memory;
 use crate::tape::*;
 
 pub struct Part {
@@ -30,12 +31,12 @@ impl TextSink for Texts {
     }
 
     fn latin1(&mut self, number: u32, text: &[u8]) -> Result<(), Fault> {
-        self.0[number as usize] = Text::Latin1(text.to_vec());
+        self.0[number as usize] = Text::Latin1(memory::copy(text));
         Ok(())
     }
 
     fn utf16(&mut self, number: u32, text: &[u16]) -> Result<(), Fault> {
-        self.0[number as usize] = Text::Utf16(text.to_vec());
+        self.0[number as usize] = Text::Utf16(memory::copy(text));
         Ok(())
     }
 }
@@ -53,14 +54,14 @@ pub fn parse_all(parser: &mut Parser, input: &[u8], header: &[i32]) -> VecDeque<
         let mut texts = Texts::default();
         let outcome = Request::of(&tape).run(parser, input, &mut tape, &mut texts);
         if let Err(Stop::Grow(words)) = outcome {
-            tape.resize(words, 0);
+            memory::resize(&mut tape, words);
             continue;
         }
         request::answer(&mut tape, outcome);
         let status = tape[STATUS as usize];
         let is_whole = matches!(status, STATUS_OK | STATUS_MORE);
         let used = if is_whole { tape[USED as usize] } else { HEADER_WORDS };
-        parts.push_back(Part { words: tape[..used as usize].to_vec(), texts: texts.0 });
+        parts.push_back(Part { words: memory::copy(&tape[..used as usize]), texts: texts.0 });
         // Ids of shapes start anew with the next part: it is parsed when this one is built.
         if status != STATUS_MORE || parser.trie.full || parser.trie.generation != generation {
             return parts;

@@ -25,7 +25,7 @@ const { Heat } = require('../heat');
 const { Ext } = require('../ext');
 const { Timestamp } = require('../timestamp');
 const { compileConstructor } = require('./compile');
-const { MsgpackError } = require('../error');
+const { MsgpackError, noMemory } = require('../error');
 const more = require('./more');
 const { emptyFor, isFar, limitOf, makeSparse } = require('./sparse');
 
@@ -88,8 +88,7 @@ function allocated(allocate) {
   try {
     return allocate();
   } catch (cause) {
-    const message = 'There is not enough memory for the message';
-    throw new MsgpackError('ERR_MSGPACK_TOO_LARGE', message, { cause });
+    throw noMemory(cause);
   }
 }
 
