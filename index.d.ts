@@ -275,7 +275,8 @@ export interface AsyncOptions {
 
 /**
  * {@link unpack}, with the bytes read on a thread of libuv's pool; only the objects are made on the
- * thread of JavaScript, when the bytes have been read. For messages of a megabyte and more.
+ * thread of JavaScript, when the bytes have been read. Those in an array are made some at a time,
+ * and the event loop turns in between. For messages of a megabyte and more.
  *
  * The bytes are copied first, so that they may change meanwhile, and what is a `Buffer` over the
  * input with {@link unpack} is one over the copy.

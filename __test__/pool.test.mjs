@@ -375,6 +375,93 @@ test('long arrays with new strings and shapes in every part', async () => {
   assert.deepStrictEqual(await unpackAsync(pack(long)), long);
 });
 
+const rows = (n) => Array.from({ length: n }, (_, i) => ({ id: i, name: `row ${i}`, at: [i, -i] }));
+
+/** Counts the turns of the loop until a promise is settled. */
+async function turnsUntil(promise) {
+  let turns = 0;
+  let isOver = false;
+  const turn = () => {
+    if (isOver) return;
+    turns++;
+    setImmediate(turn);
+  };
+  setImmediate(turn);
+  const found = await outcome(() => promise);
+  isOver = true;
+  return { found, turns };
+}
+
+test('a long array is built in slices, and others have their turns and their calls', async () => {
+  const value = rows(100_000);
+  const message = pack(value);
+  // Nothing but building takes turns here.
+  const { found, turns } = await turnsUntil(unpackAsync(message));
+  assert.deepStrictEqual(found, { value });
+  assert.ok(turns > 3, `${turns} turns`);
+  const others = [];
+  const all = Promise.all([unpackAsync(message), unpackAsync(message), unpackAsync(pack([1]))]);
+  for (let isOver = false; !isOver; ) {
+    others.push(unpack(pack(rows(10))).length);
+    isOver = (await Promise.race([all, new Promise((go) => setImmediate(go, 'turn'))])) !== 'turn';
+  }
+  assert.ok(others.every((length) => length === 10));
+  assert.deepStrictEqual(await all, [value, value, [1]]);
+});
+
+test('a fault, an abort and an extension that throws in a later part of a long array', async () => {
+  const message = pack(rows(100_000));
+  const cut = message.subarray(0, message.length - 2);
+  const truncated = await same(
+    () => unpackAsync(cut),
+    () => unpack(cut),
+  );
+  assert.equal(truncated.code, 'ERR_MSGPACK_TRUNCATED');
+  const damaged = Buffer.from(message);
+  // The marker of the last number.
+  damaged[message.length - 5] = 0xc1;
+  const invalid = await same(
+    () => unpackAsync(damaged),
+    () => unpack(damaged),
+  );
+  assert.equal(invalid.offset, message.length - 5);
+
+  // Aborted while it is built, whenever that is: with the reason, or too late.
+  const reason = new Error('enough');
+  let aborted = 0;
+  for (let turns = 0; turns < 60; turns += 3) {
+    const controller = new AbortController();
+    const promise = outcome(() => unpackAsync(message, { signal: controller.signal }));
+    for (let i = 0; i < turns; i++) await new Promise(setImmediate);
+    controller.abort(reason);
+    const { message: said, value } = await promise;
+    if (value === undefined) {
+      aborted++;
+      assert.equal(said, 'enough');
+    } else assert.equal(value.length, 100_000);
+    assert.equal(getEventListeners(controller.signal, 'abort').length, 0);
+  }
+  assert.ok(aborted > 0);
+
+  const out = await child(
+    `const m = require(${JSON.stringify(index)});
+     class Point {}
+     let left = 50_000;
+     m.addExtension({
+       Class: Point, type: 7, pack: () => Buffer.of(1),
+       unpack: () => { if (--left === 0) throw new Error('no more'); return left; },
+     });
+     const message = m.pack(Array.from({ length: 60_000 }, () => new Point()));
+     (async () => {
+       const error = await m.unpackAsync(message).catch((e) => e);
+       console.log(error.code, error.cause.message, error.offset);
+       left = Infinity;
+       console.log((await m.unpackAsync(message)).length, m.unpack(message).length);
+     })();`,
+  );
+  assert.equal(out, `ERR_MSGPACK_EXTENSION no more ${3 + 49_999 * 3}\n60000 60000`);
+});
+
 test('so many shapes that the table of shapes fills and starts anew, in the middle', async () => {
   const shapes = Array.from({ length: 60_000 }, (_, i) => ({
     [`a${i % 251}`]: i,

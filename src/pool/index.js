@@ -2,7 +2,6 @@
 
 // The functions that return promises: the work of Rust is done on libuv's threads.
 
-const { MODE_ONE } = require('../tape');
 const { MsgpackError, invalidOption, noMemory } = require('../error');
 const { checkBoolean, checkOptions } = require('../options');
 const { bytesOr, jsonFault, jsonText, messageFault } = require('../transcode');
@@ -54,7 +53,7 @@ function createPool({ look, transcode, unpackers }) {
       job = unpacker.parseAhead(input, flags, maxDepth);
       await done(job, signal);
       // After an error it does not know all that its parser has taught it, and is not used again.
-      const value = unpacker.unpack(input, flags, maxDepth, copies, MODE_ONE, 0);
+      const value = await unpacker.unpackInTurns(input, flags, maxDepth, copies, slices(signal));
       if (idle.length < MAX_IDLE) idle.push(unpacker);
       return value;
     } finally {
@@ -87,6 +86,20 @@ function copyOf(bytes) {
   } catch (cause) {
     throw noMemory(cause);
   }
+}
+
+/** So long one message is built before others have their turn, ms (`bench/transcode.mjs`). */
+const SLICE_MS = 2;
+
+/** A function that waits for the next turn of the loop when this one has lasted long enough. */
+function slices(signal) {
+  let began = performance.now();
+  return async function turn() {
+    if (performance.now() - began < SLICE_MS) return;
+    await new Promise(setImmediate);
+    signal?.throwIfAborted();
+    began = performance.now();
+  };
 }
 
 function signalOf(options) {

@@ -92,6 +92,14 @@ function allocated(allocate) {
   }
 }
 
+const isSeries = (mode) => mode === MODE_ALL || mode === MODE_STREAM;
+
+/** The mode in which the next part is asked for. */
+function restOf(mode) {
+  if (isSeries(mode)) return mode;
+  return mode === MODE_ONE ? MODE_REST_OF_ONE : MODE_REST_OF_FROM;
+}
+
 /** Whether objects inherit no more than that: then any other key can be assigned. */
 function isPlainUntouched() {
   return Object.getOwnPropertyNames(plain).every((name) => INHERITED.has(name));
@@ -201,14 +209,33 @@ function createBuilder(binding, features) {
 
   /** Builds the value that the tape describes, and parses on where that is only a first part. */
   function build(bytes, options, copies, mode, textKeys) {
+    open(bytes, options, copies, textKeys);
+    const result = T[STATUS] === STATUS_MORE ? parts(bytes, mode) : whole(T[ROOT]);
+    release();
+    return result;
+  }
+
+  /** The same of one message, a promise: between parts `turn` is waited for, which gives others theirs. */
+  async function buildInTurns(bytes, options, copies, turn) {
+    open(bytes, options, copies, false);
+    let result;
+    if (T[STATUS] === STATUS_MORE) {
+      result = roomForParts(MODE_ONE);
+      let at = 0;
+      do {
+        at = take(result, at);
+        await turn();
+      } while (nextPart(bytes, MODE_ONE, lengthOf.call(bytes)));
+    } else result = whole(T[ROOT]);
+    release();
+    return result;
+  }
+
+  function open(bytes, options, copies, textKeys) {
     source = bytes;
     copyBuffers = copies;
     asMaps = (options & OPT_MAPS_MAP) !== 0;
     keysAreText = textKeys;
-    const isPart = T[STATUS] === STATUS_MORE;
-    const result = isPart ? parts(bytes, mode) : whole(T[ROOT]);
-    release();
-    return result;
   }
 
   function whole(w) {
@@ -223,30 +250,40 @@ function createBuilder(binding, features) {
     return deep(w);
   }
 
-  /** A long array or a series of messages: undefined when a later part has a fault. */
+  /** A long array or a series of messages; what it is when a later part has a fault, no one asks. */
   function parts(bytes, mode) {
-    const isSeries = mode === MODE_ALL || mode === MODE_STREAM;
-    const rest = mode === MODE_ONE ? MODE_REST_OF_ONE : MODE_REST_OF_FROM;
-    let q = T[ROOT] >>> TAG_BITS;
     const length = lengthOf.call(bytes);
-    const total = isSeries ? MAX_PREALLOCATED + 1 : T[q] + F[LENGTH_F64];
-    const all = total > MAX_PREALLOCATED ? [] : new Array(total);
+    const all = roomForParts(mode);
     let at = 0;
-    for (;;) {
-      const end = F[OFFSET_F64];
-      const left = F[LENGTH_F64];
-      const n = T[q];
-      for (let i = 1; i <= n; i++) all[at++] = whole(T[q + i]);
-      if (T[STATUS] === STATUS_OK) return all;
-      // Only an extension can have cut the input's memory meanwhile.
-      if (lengthOf.call(bytes) !== length) {
-        T[STATUS] = FAULT_INPUT;
-        return undefined;
-      }
-      const status = parsePart(bytes, isSeries ? mode : rest, end, left);
-      if (status !== STATUS_OK && status !== STATUS_MORE) return undefined;
-      q = T[ROOT] >>> TAG_BITS;
+    do at = take(all, at);
+    while (nextPart(bytes, mode, length));
+    return all;
+  }
+
+  function roomForParts(mode) {
+    if (isSeries(mode)) return [];
+    const total = T[T[ROOT] >>> TAG_BITS] + F[LENGTH_F64];
+    return total > MAX_PREALLOCATED ? [] : new Array(total);
+  }
+
+  /** Builds this part's values, the first of which is number `at` of all; the number of the next one. */
+  function take(all, at) {
+    const q = T[ROOT] >>> TAG_BITS;
+    const n = T[q];
+    for (let i = 1; i <= n; i++) all[at++] = whole(T[q + i]);
+    return at;
+  }
+
+  /** Parses on; false when that was all, or there is a fault. */
+  function nextPart(bytes, mode, length) {
+    if (T[STATUS] === STATUS_OK) return false;
+    // Only an extension can have cut the input's memory meanwhile.
+    if (lengthOf.call(bytes) !== length) {
+      T[STATUS] = FAULT_INPUT;
+      return false;
     }
+    const status = parsePart(bytes, restOf(mode), F[OFFSET_F64], F[LENGTH_F64]);
+    return status === STATUS_OK || status === STATUS_MORE;
   }
 
   /** Lets go of the message, and of a tape that only an outlier needed. */
@@ -813,6 +850,7 @@ function createBuilder(binding, features) {
 
   return {
     build,
+    buildInTurns,
     end,
     faultOffset,
     forget,

@@ -9,7 +9,7 @@ const { FAULT_INVALID_BYTE, FAULT_INVALID_UTF8, FAULT_KEY, FAULT_RECORD } = requ
 const { OPT_LENIENT, OPT_MAPS_MAP } = require('../tape');
 const { MODE_STREAM } = require('../tape');
 const { FAULT_REFERENCE, FAULT_TIMESTAMP, FAULT_TOO_LARGE, FAULT_TRUNCATED } = require('../tape');
-const { MODE_ALL, STATUS_MORE, STATUS_OK } = require('../tape');
+const { MODE_ALL, MODE_ONE, STATUS_MORE, STATUS_OK } = require('../tape');
 const { MsgpackError } = require('../error');
 const { codeFor } = require('../own-code');
 
@@ -124,6 +124,23 @@ function createOne(binding, features) {
     throw fault(status, builder.faultOffset());
   }
 
+  /** One message that was parsed ahead; `turn()` is waited for again and again while it is built. */
+  async function unpackInTurns(bytes, flags, maxDepth, copies, turn) {
+    const status = builder.parse(bytes, flags, maxDepth, MODE_ONE, 0);
+    if (status === STATUS_OK || status === STATUS_MORE) {
+      try {
+        const value = await builder.buildInTurns(bytes, flags, copies, turn);
+        if (builder.status() === STATUS_OK) return value;
+      } catch (error) {
+        builder.forget();
+        throw error;
+      }
+      throw fault(builder.status(), builder.faultOffset());
+    }
+    // For one reason or another it is not built as it is.
+    return unpack(bytes, flags, maxDepth, copies, MODE_ONE, 0);
+  }
+
   /**
    * All messages of a piece of a stream, from `start` on. Where they end, and why there are no more,
    * `end`, `stopped` and `faultOffset` say.
@@ -144,7 +161,18 @@ function createOne(binding, features) {
   }
 
   const { end, faultOffset, isCalling, native, parseAhead, scan, stopped } = builder;
-  return { end, faultOffset, isCalling, native, parseAhead, scan, stopped, unpack, unpackPiece };
+  return {
+    end,
+    faultOffset,
+    isCalling,
+    native,
+    parseAhead,
+    scan,
+    stopped,
+    unpack,
+    unpackInTurns,
+    unpackPiece,
+  };
 }
 
 /** What no bytes at all unpack to. */
