@@ -26,6 +26,7 @@ const { Ext } = require('../ext');
 const { Timestamp } = require('../timestamp');
 const { compileConstructor } = require('./compile');
 const { MsgpackError, noMemory } = require('../error');
+const { checkGrown } = require('./collisions');
 const more = require('./more');
 const { emptyFor, isFar, limitOf, makeSparse } = require('./sparse');
 
@@ -421,6 +422,7 @@ function createBuilder(binding, features) {
     try {
       return more.tagged(type, x, target);
     } catch (cause) {
+      if (cause instanceof MsgpackError) throw Object.assign(cause, { offset });
       throw extensionError(`A value that is not what its tag ${type} says`, offset, cause);
     }
   }
@@ -462,7 +464,9 @@ function createBuilder(binding, features) {
 
   function refer(id, x) {
     references ??= new Map();
+    const { size } = references;
     references.set(id, x);
+    if (references.size !== size) checkGrown(references);
     return x;
   }
 
@@ -696,7 +700,9 @@ function createBuilder(binding, features) {
   /** Adds an entry to what `emptyMap` has made. */
   function put(m, key, x) {
     if (!keysAreText) {
+      const { size } = m;
       m.set(key, x);
+      if (m.size !== size) checkGrown(m);
       return;
     }
     const text = more.keyText(key, features.quirks);

@@ -5,6 +5,7 @@
 
 const tape = require('../tape');
 const { MsgpackError } = require('../error');
+const { checkGrown } = require('./collisions');
 const { ARRAY_BUFFER, DATA_VIEW, TYPED_ARRAYS } = require('../typed-arrays');
 
 const ERRORS = {
@@ -22,9 +23,7 @@ const ERRORS = {
 function tagged(type, parts, target) {
   switch (type) {
     case tape.EXT_SET:
-      if (target === undefined) return new Set(parts);
-      for (const x of parts) target.add(x);
-      return target;
+      return filled(target ?? new Set(), parts);
     case tape.EXT_ERROR:
       return error(parts, target);
     default: {
@@ -35,6 +34,15 @@ function tagged(type, parts, target) {
       return new RegExp(source, flags);
     }
   }
+}
+
+function filled(set, parts) {
+  for (const x of parts) {
+    const { size } = set;
+    set.add(x);
+    if (set.size !== size) checkGrown(set);
+  }
+  return set;
 }
 
 /** The object that `tagged` fills, for what may hold itself. */
