@@ -7,6 +7,8 @@
 
 /// <reference types="node" />
 
+import { Transform, type TransformOptions } from 'node:stream';
+
 /** How numbers that are not integers are written, for the option `useFloat32`. */
 export enum FLOAT32_OPTIONS {
   /** As float 64 (the default). */
@@ -156,6 +158,58 @@ export class Packr extends Unpackr {
 }
 
 export { Packr as Encoder, Unpackr as Decoder };
+
+/** Options of the streams: those of Node's `Transform` besides those of the codec. */
+export interface StreamOptions extends Options, Omit<TransformOptions, 'transform' | 'flush'> {
+  /** The longest message in bytes; a longer one is an error. Default 64 MiB. */
+  maxIncompleteBufferSize?: number | undefined;
+}
+
+/**
+ * Values in, bytes out. Definitions of records last for the whole stream. A value that cannot be
+ * packed is an `'error'` of the stream.
+ */
+export class PackrStream extends Transform {
+  /** With `packr` that instance packs. */
+  constructor(options?: StreamOptions & { packr?: Packr | undefined });
+  packr: Packr;
+}
+
+/** Bytes in, cut anywhere; values out. */
+export class UnpackrStream extends Transform {
+  /** With `unpackr` that instance unpacks, and is `sequential` from then on. */
+  constructor(options?: StreamOptions & { unpackr?: Unpackr | undefined });
+  unpackr: Unpackr;
+  maxIncompleteBufferSize: number;
+  /** What stands for nil: `Symbol.for(null)`, unless a subclass has another. */
+  getNullValue(): any;
+}
+
+export { PackrStream as EncoderStream, UnpackrStream as DecoderStream };
+
+/** Encodes each value of an iterable; of an async one, or a promise of one, when it comes. */
+export function encodeIter(
+  objectIterator: PromiseLike<Iterable<any> | AsyncIterable<any>>,
+  options?: Options,
+): AsyncGenerator<Buffer, void, undefined>;
+export function encodeIter(
+  objectIterator: Iterable<any>,
+  options?: Options,
+): Generator<Buffer, void, undefined>;
+export function encodeIter(
+  objectIterator: AsyncIterable<any>,
+  options?: Options,
+): AsyncGenerator<Buffer, void, undefined>;
+
+/** Decodes the values in chunks that are cut anywhere. */
+export function decodeIter(
+  bufferIterator: Iterable<Uint8Array>,
+  options?: Options & { maxIncompleteBufferSize?: number | undefined },
+): IterableIterator<any>;
+export function decodeIter(
+  bufferIterator: AsyncIterable<Uint8Array>,
+  options?: Options & { maxIncompleteBufferSize?: number | undefined },
+): AsyncIterableIterator<any>;
 
 /** Encodes a value, objects as maps. */
 export function pack(value: any, encodeOptions?: number): Buffer;

@@ -4,6 +4,7 @@
 const { isAnyArrayBuffer } = require('node:util').types;
 const { createCodec } = require('../src/codec');
 const { invalidOption } = require('../src/error');
+const { createMsgpackrStreams } = require('../src/stream/of-msgpackr');
 
 const NEVER = 0;
 const ALWAYS = 1;
@@ -73,9 +74,8 @@ const OPTIONS = [
   'int64AsNumber',
   'encodeUndefinedAsNil',
   'skipValues',
-  // Without an effect here: strings are written in their place, and there are no streams.
+  // Without an effect here: strings are written in their place.
   'bundleStrings',
-  'maxIncompleteBufferSize',
 ];
 
 const given = (value) => value !== undefined && value !== null;
@@ -392,6 +392,8 @@ class Packr extends Unpackr {
 
 const standard = new Packr({ useRecords: false });
 
+const streams = createMsgpackrStreams({ Packr, Unpackr, codecOf, told });
+
 const float = new Float32Array(1);
 const bits = new Uint32Array(float.buffer);
 
@@ -418,6 +420,12 @@ module.exports.pack = standard.pack;
 module.exports.encode = standard.pack;
 module.exports.unpack = (bytes, options) => standard.unpack(bytes, options);
 module.exports.decode = module.exports.unpack;
+module.exports.PackrStream = streams.PackrStream;
+module.exports.EncoderStream = streams.PackrStream;
+module.exports.UnpackrStream = streams.UnpackrStream;
+module.exports.DecoderStream = streams.UnpackrStream;
+module.exports.encodeIter = streams.encodeIter;
+module.exports.decodeIter = streams.decodeIter;
 module.exports.unpackMultiple = (bytes, forEach) => standard.unpackMultiple(bytes, forEach);
 module.exports.addExtension = addExtension;
 module.exports.clearSource = () => {};

@@ -7,21 +7,26 @@ import msgpackr, {
   clearSource,
   Decoder,
   decode,
+  decodeIter,
   Encoder,
   encode,
+  encodeIter,
   type Extension,
   FLOAT32_OPTIONS,
   isNativeAccelerationEnabled,
   type Options,
   Packr,
+  PackrStream,
   pack,
   RESERVE_START_SPACE,
   roundFloat32,
-  type Unpackr,
+  Unpackr,
+  UnpackrStream,
   type UnpackOptions,
   unpack,
   unpackMultiple,
 } from 'msgpack-rs/compat/msgpackr';
+import type { Transform } from 'node:stream';
 
 declare function use(...values: unknown[]): void;
 
@@ -89,5 +94,14 @@ new Packr({ useRecord: false });
 new Packr({ int64AsType: 'integer' });
 // @ts-expect-error a type that is not a number
 addExtension({ type: 'eleven', unpack: () => 1 });
-// @ts-expect-error streams come later
-use(msgpackr.PackrStream);
+
+const out: Transform = new PackrStream({ highWaterMark: 3, useRecords: false });
+const back = new UnpackrStream({ unpackr: new Unpackr(), maxIncompleteBufferSize: 1000 });
+out.pipe(back);
+const chunks: Generator<Buffer> = encodeIter([1, 2]);
+const later: AsyncGenerator<Buffer> = encodeIter(Promise.resolve([1, 2]));
+for (const value of decodeIter(chunks)) use(value, back.getNullValue(), later);
+new msgpackr.EncoderStream();
+new msgpackr.DecoderStream();
+// @ts-expect-error a number of bytes
+new UnpackrStream({ maxIncompleteBufferSize: 'much' });

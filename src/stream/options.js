@@ -55,9 +55,8 @@ function sequential(options) {
   return hasRecords && sequential === undefined ? { ...options, sequential: true } : options;
 }
 
-function checkMaxMessageSize(maxMessageSize) {
-  const most = Number.MAX_SAFE_INTEGER;
-  return checkCount('maxMessageSize', maxMessageSize, most, MAX_MESSAGE_BYTES);
+function checkMaxMessageSize(maxMessageSize, name = 'maxMessageSize') {
+  return checkCount(name, maxMessageSize, Number.MAX_SAFE_INTEGER, MAX_MESSAGE_BYTES);
 }
 
 module.exports = {

@@ -19,6 +19,61 @@ class Batch {
   }
 }
 
+/** A stream of the values that `reader` makes of chunks; `nil()` stands for null. */
+class ValueStream extends Transform {
+  #reader;
+  #nil;
+  /** What is wrong with the input, while values before it wait to be read. */
+  #failure = null;
+  #callback = null;
+
+  constructor(options, reader, nil) {
+    super({ ...options, writableObjectMode: false, readableObjectMode: true });
+    this.#reader = reader;
+    this.#nil = nil;
+  }
+
+  _transform(chunk, _encoding, callback) {
+    for (const values of this.#reader.push(chunk)) {
+      for (const value of values) this.push(value === null ? this.#nil() : value);
+      if (this.destroyed) return;
+    }
+    if (this.#reader.error === null) callback();
+    else this.#fail(this.#reader.error, callback);
+  }
+
+  _flush(callback) {
+    const error = this.#reader.finish();
+    if (error === null) callback();
+    else this.#fail(error, callback);
+  }
+
+  /** An error would drop the values that nobody has read yet, so it waits for them. */
+  #fail(error, callback) {
+    if (this.readableLength === 0) {
+      callback(error);
+    } else {
+      this.#failure = error;
+      this.#callback = callback;
+    }
+  }
+
+  read(size) {
+    const value = super.read(size);
+    if (this.#failure !== null && this.readableLength === 0) {
+      const callback = this.#callback;
+      this.#callback = null;
+      callback?.(this.#failure);
+    }
+    return value;
+  }
+
+  _destroy(error, callback) {
+    this.#reader.close();
+    callback(error);
+  }
+}
+
 function createTransforms(codecs) {
   class PackrStream extends Transform {
     #sink;
@@ -49,65 +104,20 @@ function createTransforms(codecs) {
     }
   }
 
-  class UnpackrStream extends Transform {
-    #reader;
-    /** What is wrong with the input, while values before it wait to be read. */
-    #failure = null;
-    #callback = null;
-
+  class UnpackrStream extends ValueStream {
     constructor(options = {}) {
       const { own, rest } = split(options, OF_NODE);
       const { maxMessageSize, ...unpacking } = rest;
-      super({ ...own, writableObjectMode: false, readableObjectMode: true });
-      this.#reader = new Reader(sourceOf(codecs, unpacking), {
+      const reader = new Reader(sourceOf(codecs, unpacking), {
         maxMessageSize: checkMaxMessageSize(maxMessageSize),
         // Who writes may use the memory again when it has been told that it was written.
         keepsChunks: false,
       });
-    }
-
-    _transform(chunk, _encoding, callback) {
-      for (const values of this.#reader.push(chunk)) {
-        for (const value of values) this.push(value === null ? NIL : value);
-        if (this.destroyed) return;
-      }
-      if (this.#reader.error === null) callback();
-      else this.#fail(this.#reader.error, callback);
-    }
-
-    _flush(callback) {
-      const error = this.#reader.finish();
-      if (error === null) callback();
-      else this.#fail(error, callback);
-    }
-
-    /** An error would drop the values that nobody has read yet, so it waits for them. */
-    #fail(error, callback) {
-      if (this.readableLength === 0) {
-        callback(error);
-      } else {
-        this.#failure = error;
-        this.#callback = callback;
-      }
-    }
-
-    read(size) {
-      const value = super.read(size);
-      if (this.#failure !== null && this.readableLength === 0) {
-        const callback = this.#callback;
-        this.#callback = null;
-        callback?.(this.#failure);
-      }
-      return value;
-    }
-
-    _destroy(error, callback) {
-      this.#reader.close();
-      callback(error);
+      super(own, reader, () => NIL);
     }
   }
 
   return { PackrStream, UnpackrStream };
 }
 
-module.exports = { NIL, createTransforms };
+module.exports = { NIL, ValueStream, createTransforms };

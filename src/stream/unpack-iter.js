@@ -174,15 +174,22 @@ function createUnpackIter(codecs) {
       maxMessageSize: checkMaxMessageSize(maxMessageSize),
       keepsChunks: ArrayBuffer.isView(source) || keepsChunks(source),
     });
-    if (ArrayBuffer.isView(source)) return new SyncValues(reader, [source].values());
-    if (typeof source?.[Symbol.asyncIterator] === 'function') {
-      return new AsyncValues(reader, source[Symbol.asyncIterator]());
-    }
-    if (typeof source?.[Symbol.iterator] === 'function' && typeof source !== 'string') {
-      return new SyncValues(reader, source[Symbol.iterator]());
-    }
+    const values = valuesOf(source, reader);
+    if (values !== undefined) return values;
     throw invalidArgument('The source of unpackIter is an iterable or async iterable of chunks');
   };
 }
 
-module.exports = { createUnpackIter };
+/** An iterator of what `reader` makes of the chunks of a source, async or not as that is. */
+function valuesOf(source, reader) {
+  if (ArrayBuffer.isView(source)) return new SyncValues(reader, [source].values());
+  if (typeof source?.[Symbol.asyncIterator] === 'function') {
+    return new AsyncValues(reader, source[Symbol.asyncIterator]());
+  }
+  if (typeof source?.[Symbol.iterator] === 'function' && typeof source !== 'string') {
+    return new SyncValues(reader, source[Symbol.iterator]());
+  }
+  return undefined;
+}
+
+module.exports = { createUnpackIter, keepsChunks, valuesOf };
