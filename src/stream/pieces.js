@@ -5,10 +5,11 @@
 
 /** So many pieces are kept as they come; most messages are complete with the next. */
 const AS_THEY_COME = 2;
-/** Larger ones are, too. */
-const SMALL_BYTES = 1 << 10;
-/** Memory that small ones are gathered in. */
-const GATHERED_BYTES = 1 << 13;
+/** Larger ones are, too (`bench/streams.mjs`, chunks). */
+const SMALL_BYTES = 1 << 12;
+/** Memory that small ones are gathered in: as much as there is of the message, within these. */
+const MIN_GATHERED = 1 << 13;
+const MAX_GATHERED = 1 << 17;
 
 class Pieces {
   /** `keepsChunks`: whether what is added stays as it is. */
@@ -20,39 +21,49 @@ class Pieces {
   clear() {
     this.list = [];
     this.size = 0;
-    /** Where small pieces go, how much of that is taken, and where its last piece starts. */
+    /** Where small pieces go, how much of that is taken, and since where they are not in the list. */
     this.memory = null;
     this.taken = 0;
     this.start = 0;
-    this.isGathering = false;
   }
 
   add(piece) {
-    this.size += piece.length;
-    if (this.list.length < AS_THEY_COME || piece.length >= SMALL_BYTES) {
-      this.isGathering = false;
+    const { length } = piece;
+    this.size += length;
+    if (this.list.length < AS_THEY_COME || length >= SMALL_BYTES) {
+      this.settle();
       this.list.push(this.keepsChunks ? piece : Buffer.from(piece));
-    } else this.gather(piece);
+      return;
+    }
+    if (this.memory === null || this.memory.length - this.taken < length) this.more();
+    this.memory.set(piece, this.taken);
+    this.taken += length;
   }
 
-  gather(piece) {
-    if (this.memory === null || this.memory.length - this.taken < piece.length) {
-      this.memory = Buffer.allocUnsafeSlow(GATHERED_BYTES);
-      this.taken = 0;
-      this.isGathering = false;
-    }
-    if (!this.isGathering) {
-      this.isGathering = true;
-      this.start = this.taken;
-      this.list.push(null);
-    }
-    this.memory.set(piece, this.taken);
-    this.taken += piece.length;
-    this.list[this.list.length - 1] = this.memory.subarray(this.start, this.taken);
+  more() {
+    this.settle();
+    const bytes = Math.min(Math.max(this.size, MIN_GATHERED), MAX_GATHERED);
+    this.memory = Buffer.allocUnsafeSlow(bytes);
+    this.taken = 0;
+    this.start = 0;
+  }
+
+  /** What was gathered becomes one piece. */
+  settle() {
+    if (this.start === this.taken) return;
+    this.list.push(this.memory.subarray(this.start, this.taken));
+    this.start = this.taken;
+  }
+
+  /** All pieces in their order. */
+  all() {
+    this.settle();
+    return this.list;
   }
 
   /** The whole message, with its last piece. */
   concat(last) {
+    this.settle();
     this.list.push(last);
     return Buffer.concat(this.list);
   }

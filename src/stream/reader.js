@@ -19,6 +19,8 @@ function isPlainBytes(chunk) {
   return types.isUint8Array(chunk) && !types.isSharedArrayBuffer(chunk.buffer);
 }
 
+const NO_LISTS = [].values();
+
 class Reader {
   /** `source` is what unpacks: `{ unpackers, flags, maxDepth, copies, finish }`. */
   constructor(source, { maxMessageSize, keepsChunks }) {
@@ -35,8 +37,18 @@ class Reader {
     this.error = null;
   }
 
-  /** Yields every list of values that `chunk` completes; `error` tells if that was all. */
-  *push(chunk) {
+  /** An iterator of the lists of values that `chunk` completes; `error` tells if that was all. */
+  push(chunk) {
+    if (this.scanner === -1 || this.one.isCalling()) return this.lists(chunk);
+    if (!isPlainBytes(chunk) || chunk.length > PIECE_BYTES) return this.lists(chunk);
+    // Most chunks of a large message neither end it nor are worth a generator.
+    const status = this.scan(chunk, 0);
+    if (status !== STATUS_MORE) return this.lists(chunk, status);
+    this.pieces.add(chunk);
+    return NO_LISTS;
+  }
+
+  *lists(chunk, scanned) {
     let bytes;
     try {
       bytes = isPlainBytes(chunk) ? chunk : toUint8Array(chunk);
@@ -47,7 +59,7 @@ class Reader {
     for (let at = 0; at < bytes.length && this.error === null; at += PIECE_BYTES) {
       const isWhole = at === 0 && bytes.length <= PIECE_BYTES;
       const piece = isWhole ? bytes : bytes.subarray(at, at + PIECE_BYTES);
-      const values = this.take(piece);
+      const values = this.take(piece, scanned);
       const { finish } = this.source;
       if (finish !== null) values.forEach(finish);
       if (values.length > 0) yield values;
@@ -55,13 +67,13 @@ class Reader {
   }
 
   /** The values that a piece of at most PIECE_BYTES completes. */
-  take(piece) {
+  take(piece, scanned) {
     let values = [];
     let at = 0;
     if (this.one.isCalling()) this.moveOn();
     try {
       if (this.scanner !== -1) {
-        at = this.goOn(piece, values);
+        at = this.goOn(piece, values, scanned);
         if (at === -1) return values;
       }
       if (at < piece.length) values = this.complete(piece, at, values);
@@ -72,8 +84,8 @@ class Reader {
   }
 
   /** Looks for the end of the open message in `piece`; where it is, or -1. */
-  goOn(piece, values) {
-    if (!this.find(piece, 0)) return -1;
+  goOn(piece, values, scanned) {
+    if (!this.find(piece, 0, scanned)) return -1;
     const end = this.end();
     // Memory of our own, so that nothing of it need be copied.
     const message = this.pieces.concat(piece.subarray(0, end));
@@ -173,16 +185,23 @@ class Reader {
     this.scanner = this.one.native.openScan();
   }
 
-  /** Whether the open message ends in `piece`; if not, the rest of the piece is kept. */
-  find(piece, from) {
-    const { unpackers, flags } = this.source;
-    const main = this.one;
-    let status = main.scan(piece, this.scanner, flags, from, this.maxMessageSize);
-    if (status === FAULT_RECORD && unpackers.loadStructures()) status = this.scanAgain(piece, from);
+  /**
+   * Whether the open message ends in `piece`; if not, the rest of the piece is kept. `scanned` is what
+   * looking for that has brought already.
+   */
+  find(piece, from, scanned) {
+    let status = scanned ?? this.scan(piece, from);
+    if (status === FAULT_RECORD && this.source.unpackers.loadStructures()) {
+      status = this.scanAgain(piece, from);
+    }
     if (status === STATUS_OK) return true;
-    if (status !== STATUS_MORE) throw fault(status, this.base + main.faultOffset());
+    if (status !== STATUS_MORE) throw fault(status, this.base + this.one.faultOffset());
     this.pieces.add(piece.subarray(from));
     return false;
+  }
+
+  scan(piece, from) {
+    return this.one.scan(piece, this.scanner, this.source.flags, from, this.maxMessageSize);
   }
 
   /** An extension of this very reader's message has brought this: another must unpack it. */
@@ -196,7 +215,7 @@ class Reader {
   scanAgain(piece, from) {
     const status = this.reopen(this.one);
     if (status !== STATUS_MORE) return status;
-    return this.one.scan(piece, this.scanner, this.source.flags, from, this.maxMessageSize);
+    return this.scan(piece, from);
   }
 
   /** Has `one` look at what there is of the open message. */
@@ -205,7 +224,7 @@ class Reader {
     this.one = one;
     this.open();
     let status = STATUS_MORE;
-    for (const piece of this.pieces.list) {
+    for (const piece of this.pieces.all()) {
       status = one.scan(piece, this.scanner, this.source.flags, 0, this.maxMessageSize);
       if (status !== STATUS_MORE) break;
     }
