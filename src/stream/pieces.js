@@ -5,8 +5,9 @@
 
 /** So many pieces are kept as they come; most messages are complete with the next. */
 const AS_THEY_COME = 2;
-/** Larger ones are, too (`bench/streams.mjs`, chunks). */
-const SMALL_BYTES = 1 << 12;
+/** Larger ones are, too: those that stay as they are, and copies (`bench/streams.mjs`, chunks). */
+const SMALL_BYTES = 1 << 10;
+const SMALL_COPY_BYTES = 1 << 12;
 /** Memory that small ones are gathered in: as much as there is of the message, within these. */
 const MIN_GATHERED = 1 << 13;
 const MAX_GATHERED = 1 << 17;
@@ -15,6 +16,7 @@ class Pieces {
   /** `keepsChunks`: whether what is added stays as it is. */
   constructor(keepsChunks) {
     this.keepsChunks = keepsChunks;
+    this.small = keepsChunks ? SMALL_BYTES : SMALL_COPY_BYTES;
     this.clear();
   }
 
@@ -30,7 +32,7 @@ class Pieces {
   add(piece) {
     const { length } = piece;
     this.size += length;
-    if (this.list.length < AS_THEY_COME || length >= SMALL_BYTES) {
+    if (this.list.length < AS_THEY_COME || length >= this.small) {
       this.settle();
       this.list.push(this.keepsChunks ? piece : Buffer.from(piece));
       return;

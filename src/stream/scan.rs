@@ -5,29 +5,13 @@
 
 use std::collections::HashMap;
 
+use crate::look::skip::{HEADS, Head};
 use crate::tape::*;
 use crate::unpack::records::{FIRST_ID, Id, Structures, defined_id};
 use crate::wire;
 
 /// The longest header: an ext 32 with its type, and the two bytes of a record's id behind it.
 const MAX_HEADER: usize = 8;
-
-/// By first byte: how long the value is, 0 where that says more than it.
-static SIMPLE_LENGTHS: [u8; 256] = {
-    let mut lengths = [0; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        lengths[byte] = match byte as u8 {
-            first @ wire::FIXSTR..=0xbf => 1 + (first & 31),
-            wire::NIL | wire::FALSE | wire::TRUE => 1,
-            wire::FLOAT32 => 5,
-            wire::FLOAT64 => 9,
-            _ => wire::INT_READS[byte].len,
-        };
-        byte += 1;
-    }
-    lengths
-};
 
 pub struct Scanner {
     /// Values to come, and bytes of the value at hand.
@@ -107,7 +91,7 @@ impl Scanner {
                 }
             }
             if self.header_len == 0 {
-                pos += self.skip_simple(&piece[pos..], meaning.records);
+                pos += self.skip_simple(&piece[pos..], meaning.records, max);
             }
             if self.owed == 0 {
                 if self.seen > max {
@@ -149,22 +133,36 @@ impl Scanner {
         true
     }
 
-    /// Goes past values whose first byte says how long they are, and that are there whole.
+    /// Goes past values of which the first byte or two say all, and that are there whole.
     #[inline(always)]
-    fn skip_simple(&mut self, piece: &[u8], records: bool) -> usize {
+    fn skip_simple(&mut self, piece: &[u8], records: bool, max: u64) -> usize {
         let first_id = if records { FIRST_ID } else { 0x80 };
-        let mut pos = 0;
-        while self.owed > 0 {
+        // The next array may be the names of a structure.
+        let has_containers = self.defines.is_none();
+        let (mut pos, mut owed, mut names) = (0, self.owed, self.names);
+        while owed > 0 {
             let Some(&byte) = piece.get(pos) else { break };
-            let len = usize::from(SIMPLE_LENGTHS[usize::from(byte)]);
-            let is_id = self.names == 0 && (first_id..0x80).contains(&byte);
-            if len == 0 || is_id || len > piece.len() - pos {
+            let Head { len, inside } = HEADS[usize::from(byte)];
+            let mut len = usize::from(len);
+            if len == 0 {
+                let Some(&text) = piece.get(pos + 1).filter(|_| byte == wire::STR8) else { break };
+                len = 2 + usize::from(text);
+            }
+            let is_id = names == 0 && (first_id..0x80).contains(&byte);
+            if is_id || len > piece.len() - pos {
+                break;
+            }
+            let more = owed - 1 + u64::from(inside);
+            let is_container = (wire::FIXMAP..wire::FIXSTR).contains(&byte);
+            // What claims too much is told by where it is.
+            if is_container && !(has_containers && self.seen + (pos + len) as u64 + more <= max) {
                 break;
             }
             pos += len;
-            self.owed -= 1;
-            self.names = self.names.saturating_sub(1);
+            owed = more;
+            names = names.saturating_sub(1);
         }
+        (self.owed, self.names) = (owed, names);
         self.seen += pos as u64;
         pos
     }

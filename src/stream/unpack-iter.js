@@ -163,7 +163,9 @@ class AsyncValues extends Values {
 
 /** Whether the chunks of a source stay as they are once the next one is asked for. */
 function keepsChunks(source) {
-  return source instanceof Readable || typeof source?.getReader === 'function';
+  return (
+    source instanceof Readable || typeof source?.getReader === 'function' || Array.isArray(source)
+  );
 }
 
 function createUnpackIter(codecs) {
