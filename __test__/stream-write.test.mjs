@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
 import net from 'node:net';
 import { PassThrough, Readable, Writable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
+import { finished, pipeline } from 'node:stream/promises';
 import { test } from 'node:test';
 import {
   Ext,
@@ -855,6 +855,41 @@ test("PackrStream: Node's options, and options that are none", async () => {
     const invalid = { name: 'TypeError', code: 'ERR_INVALID_ARG_VALUE' };
     assert.throws(() => new PackrStream(options), invalid, JSON.stringify(options));
   }
+});
+
+test('PackrStream: what is written in one tick is one chunk, with callbacks, cork and end', async () => {
+  const stream = new PackrStream({ highWaterMark: 5 });
+  const chunks = [];
+  const called = [];
+  stream.on('data', (chunk) => chunks.push(chunk.toString('hex')));
+  const taken = [1, 2, 3].map((value) => stream.write(value, () => called.push(value)));
+  assert.deepEqual([taken, chunks, called], [[true, true, true], [], []]);
+  await new Promise(setImmediate);
+  assert.deepEqual([chunks, called], [['010203'], [1, 2, 3]]);
+  // More than fits: it says so, and drains.
+  const drained = new Promise((resolve) => stream.once('drain', resolve));
+  assert.equal([4, 5, 6, 7, 8].map((value) => stream.write(value)).at(-1), false);
+  await drained;
+  // Corked by the user, too.
+  stream.cork();
+  stream.write(9);
+  await new Promise(setImmediate);
+  assert.equal(chunks.join(), '010203,0405060708');
+  stream.uncork();
+  stream.write(10);
+  stream.end(11);
+  await finished(stream);
+  assert.equal(chunks.join(''), '0102030405060708090a0b');
+  // The end in the very tick, and none at all.
+  const short = new PackrStream();
+  short.write(1);
+  short.end();
+  assert.equal(Buffer.concat(await short.toArray()).toString('hex'), '01');
+  const gone = new PackrStream();
+  gone.write(1);
+  gone.destroy();
+  await new Promise(setImmediate);
+  assert.equal(gone.destroyed, true);
 });
 
 test('PackrStream: backpressure', async () => {

@@ -77,6 +77,11 @@ class ValueStream extends Transform {
 function createTransforms(codecs) {
   class PackrStream extends Transform {
     #sink;
+    #isGathering = false;
+    #letGo = () => {
+      this.#isGathering = false;
+      this.uncork();
+    };
 
     constructor(options = {}) {
       const { own, rest } = split(options, OF_NODE);
@@ -96,6 +101,16 @@ function createTransforms(codecs) {
         return;
       }
       callback();
+    }
+
+    /** What is written in one tick waits for its end, so that it is packed at once. */
+    write(value, encoding, callback) {
+      if (!this.#isGathering && !this.writableEnded && !this.destroyed) {
+        this.#isGathering = true;
+        this.cork();
+        process.nextTick(this.#letGo);
+      }
+      return super.write(value, encoding, callback);
     }
 
     /** All that waits is packed at once. */
