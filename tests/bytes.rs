@@ -123,6 +123,16 @@ fn corpus_of_stream_cuts() {
 }
 
 #[test]
+fn corpus_of_transcoding() {
+    corpus("transcoding", transcoding);
+}
+
+#[test]
+fn corpus_of_looking() {
+    corpus("looking", looking);
+}
+
+#[test]
 fn corpus_of_parse_bytes_without_unpacking() {
     corpus("parse_bytes", transcoding);
     corpus("parse_bytes", looking);
