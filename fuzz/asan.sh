@@ -33,11 +33,14 @@ with_asan node -e '
     throw new Error("the instrumented addon was not loaded");
   }'
 
-# What measures memory or time, or needs a server, says nothing here.
+# What measures memory or time, needs a server, or has the loader find a binary says nothing here; and
+# what unwinds on a stack that was made for deep texts is taken for a fault
+# (https://github.com/google/sanitizers/issues/189).
 tests=()
 for file in __test__/*.test.mjs; do
   case $file in
-    */memory.* | */mqtt.* | */redis-cache.*) ;;
+    */addon.* | */memory.* | */mqtt.* | */redis-cache.*) ;;
+    */pool.* | */transcode-from-json.*) ;;
     *) tests+=("$file") ;;
   esac
 done
