@@ -676,6 +676,34 @@ test('nobody waits for the result: the garbage may be collected, the work ends',
   assert.equal(out, '20000 text 19999');
 });
 
+test('what a thread reads stays, though the call was aborted and the garbage is collected', async () => {
+  const out = await child(`
+    require('node:v8').setFlagsFromString('--expose-gc');
+    const gc = require('node:vm').runInNewContext('gc');
+    const m = require(${JSON.stringify(index)});
+    // Long enough to be parsed when the memory is unmapped: an array of {id: 1, n: 'abc'}.
+    const n = 4_000_000;
+    const row = Buffer.from('82a2696401a16ea3616263', 'hex');
+    const message = Buffer.alloc(5 + n * row.length);
+    message.fill(row, 5);
+    message[0] = 0xdd;
+    message.writeUInt32BE(n, 1);
+    (async () => {
+      for (let round = 0; round < 4; round++) {
+        const controller = new AbortController();
+        const promise = m.unpackAsync(message, { signal: controller.signal });
+        setTimeout(() => controller.abort(new Error('enough')), 20);
+        await promise.catch((error) => console.log(error.message));
+        for (let i = 0; i < 3; i++) {
+          await new Promise(setImmediate);
+          gc();
+        }
+      }
+      console.log((await m.unpackAsync(m.pack([1])))[0]);
+    })();`);
+  assert.equal(out, 'enough\nenough\nenough\nenough\n1');
+});
+
 test('process.exit with work in flight ends with its code', async () => {
   for (let round = 0; round < 3; round++) {
     const out = await child(`

@@ -20,6 +20,8 @@ const MAX_IDLE = 4;
 function createPool({ look, transcode, unpackers }) {
   const turns = new Turns(MAX_UNPACKERS);
   const idle = [];
+  // Inputs that a thread may be reading where they are; of an aborted call nothing else holds them.
+  const beingRead = new Set();
 
   async function jsonToMsgpackAsync(json, options) {
     const signal = signalOf(options);
@@ -47,6 +49,7 @@ function createPool({ look, transcode, unpackers }) {
     const input = copyOf(view);
     let job = turns.take();
     await done(job, signal);
+    beingRead.add(input);
     try {
       const unpacker = idle.pop() ?? unpackers.create();
       unpackers.teach(unpacker);
@@ -58,7 +61,11 @@ function createPool({ look, transcode, unpackers }) {
       return value;
     } finally {
       // Work that was aborted may still go on.
-      job.promise.then(turns.give, turns.give);
+      const over = () => {
+        beingRead.delete(input);
+        turns.give();
+      };
+      job.promise.then(over, over);
     }
   }
 
