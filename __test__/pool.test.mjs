@@ -462,6 +462,36 @@ test('a fault, an abort and an extension that throws in a later part of a long a
   assert.equal(out, `ERR_MSGPACK_EXTENSION no more ${3 + 49_999 * 3}\n60000 60000`);
 });
 
+test('what objects inherit changes between two slices: keys stay properties of their own', async () => {
+  const out = await child(
+    `const m = require(${JSON.stringify(index)});
+     class Point {}
+     let hook;
+     m.addExtension({ Class: Point, type: 7, pack: () => Buffer.of(1), unpack: (data) => hook(data) });
+     // Too many keys for a shape: they are assigned one by one.
+     const dictionary = (i) => ({
+       ...Object.fromEntries(Array.from({ length: 200 }, (_, k) => ['k' + i + '_' + k, k])), late: i,
+     });
+     const values = Array.from({ length: 3000 }, (_, i) => dictionary(i));
+     const message = m.pack([new Point(), ...values]);
+     let called = 0;
+     const set = () => { called++; };
+     hook = () => {
+       setImmediate(() => Object.defineProperty(Object.prototype, 'late', { configurable: true, set }));
+     };
+     (async () => {
+       const [, ...found] = await m.unpackAsync(message);
+       const isSet = 'late' in {};
+       delete Object.prototype.late;
+       console.log(isSet, called, found.filter((o, i) => Object.hasOwn(o, 'late') && o.late === i).length);
+       // An extension has the memory of the input's copy, and may take it away.
+       hook = ({ buffer }) => structuredClone(buffer, { transfer: [buffer] });
+       console.log((await m.unpackAsync(message).catch((e) => e)).code);
+     })();`,
+  );
+  assert.equal(out, 'true 0 3000\nERR_MSGPACK_INVALID_INPUT');
+});
+
 test('so many shapes that the table of shapes fills and starts anew, in the middle', async () => {
   const shapes = Array.from({ length: 60_000 }, (_, i) => ({
     [`a${i % 251}`]: i,
