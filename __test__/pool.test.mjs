@@ -492,6 +492,17 @@ test('what objects inherit changes between two slices: keys stay properties of t
   assert.equal(out, 'true 0 3000\nERR_MSGPACK_INVALID_INPUT');
 });
 
+test('timers that a test has put in place of the real ones do not stop it', async () => {
+  const message = pack(rows(50_000));
+  const { setImmediate: real } = globalThis;
+  globalThis.setImmediate = () => {};
+  try {
+    assert.equal((await unpackAsync(message)).length, 50_000);
+  } finally {
+    globalThis.setImmediate = real;
+  }
+});
+
 test('so many shapes that the table of shapes fills and starts anew, in the middle', async () => {
   const shapes = Array.from({ length: 60_000 }, (_, i) => ({
     [`a${i % 251}`]: i,

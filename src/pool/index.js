@@ -2,6 +2,8 @@
 
 // The functions that return promises: the work of Rust is done on libuv's threads.
 
+const { performance } = require('node:perf_hooks');
+const { setImmediate } = require('node:timers');
 const { MsgpackError, invalidOption, noMemory } = require('../error');
 const { checkBoolean, checkOptions } = require('../options');
 const { bytesOr, jsonFault, jsonText, messageFault } = require('../transcode');
@@ -97,15 +99,18 @@ function copyOf(bytes) {
 
 /** So long one message is built before others have their turn, ms (`bench/transcode.mjs`). */
 const SLICE_MS = 2;
+// As they are when this is loaded: a test that fakes timers later would wait for ever.
+const turnOfTheLoop = () => new Promise(setImmediate);
+const now = performance.now.bind(performance);
 
 /** A function that waits for the next turn of the loop when this one has lasted long enough. */
 function slices(signal) {
-  let began = performance.now();
+  let began = now();
   return async function turn() {
-    if (performance.now() - began < SLICE_MS) return;
-    await new Promise(setImmediate);
+    if (now() - began < SLICE_MS) return;
+    await turnOfTheLoop();
     signal?.throwIfAborted();
-    began = performance.now();
+    began = now();
   };
 }
 
