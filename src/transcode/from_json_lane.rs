@@ -257,7 +257,8 @@ impl FastLane<'_> {
             return Ok(end);
         }
         let exact = count <= EXACT_DIGITS;
-        let number = match POWERS.get(exponent.unsigned_abs() as usize) {
+        let power = usize::try_from(exponent.unsigned_abs()).ok();
+        let number = match power.and_then(|power| POWERS.get(power)) {
             // Both are exact, so that the one rounding is the right one.
             Some(power) if exact => {
                 let size = digits as f64;
@@ -324,6 +325,7 @@ impl Decimal {
     #[inline(always)]
     fn short(bytes: &[u8], first: usize) -> Option<Decimal> {
         let window = bytes[first..].first_chunk()?;
+        // The first byte that is no digit ends the number, or is the point; then the second ends it.
         let mut others = digits::others(window)?;
         let whole = others.trailing_zeros() as usize;
         if whole > MAX_DIGITS {
@@ -332,6 +334,7 @@ impl Decimal {
         let (behind, decimal);
         if window[whole] == b'.' {
             others &= others - 1;
+            // All digits, the point not counted; none may be behind it, or too many.
             let count = others.trailing_zeros() as usize - 1;
             if count == whole || count > MAX_DIGITS {
                 return None;
