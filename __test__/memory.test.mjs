@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as node from '../compat/msgpack-node.mjs';
-import { pack, packInto, unpack } from '../index.js';
+import { jsonToMsgpack, msgpackToJson, pack, packInto, unpack } from '../index.js';
 import { attempt, collect } from './helpers.mjs';
 
 const MB = 2 ** 20;
@@ -87,6 +87,28 @@ test('one short string kept of each of 400 messages of 1 MB keeps no message', (
     const grown = (process.memoryUsage().rss - before) / MB;
     assert.equal(kept.length, 400);
     assert.ok(grown < 120, `RSS grew by ${grown.toFixed(1)} MB`);
+  }
+});
+
+test('a text of a hundred megabytes that is wrong at its end is not kept, in either direction', () => {
+  const text = `"${'x'.repeat(100 * MB)}`;
+  // An array of numbers, and a byte that begins no value.
+  const message = Buffer.alloc(100 * MB, 0x7f);
+  message[0] = 0xdd;
+  message.writeUInt32BE(message.length - 5, 1);
+  message[message.length - 1] = 0xc1;
+  const calls = [
+    [() => jsonToMsgpack(text), { code: 'ERR_MSGPACK_JSON' }],
+    [() => msgpackToJson(message), { code: 'ERR_MSGPACK_INVALID_BYTE' }],
+  ];
+  // V8 may keep another form of the string from the first call on.
+  text.charCodeAt(7);
+  for (const [call, error] of calls) {
+    const before = process.memoryUsage().rss;
+    assert.throws(call, error);
+    collect();
+    const grown = (process.memoryUsage().rss - before) / MB;
+    assert.ok(grown < MAX_GROWTH_MB, `RSS grew by ${grown.toFixed(1)} MB`);
   }
 });
 

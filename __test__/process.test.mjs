@@ -157,6 +157,12 @@ test('contexts that used it and are gone', () => {
   stillWorks();
 });
 
+test('unpackAsync in a context that has neither a clock nor timers of its own', async () => {
+  const { pack, unpackAsync } = loadIn(vm.createContext({ Buffer, TextDecoder, process, console }));
+  const long = Array.from({ length: 50_000 }, (_, i) => `text ${i}`);
+  assert.deepEqual([...(await unpackAsync(pack(long)))], long);
+});
+
 // ── The end of the process in the middle of a call
 
 const EXITS = {

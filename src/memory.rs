@@ -22,6 +22,22 @@ pub fn resize<T: Clone + Default>(vec: &mut Vec<T>, len: usize) {
     vec.resize(len, T::default());
 }
 
+/// One more element.
+#[inline(always)]
+pub fn push<T>(vec: &mut Vec<T>, element: T) {
+    if vec.len() == vec.capacity() {
+        reserve(vec, 1);
+    }
+    vec.push(element);
+}
+
+/// Gives back what is more than so many bytes: only an outlier needed it.
+pub fn trim<T>(vec: &mut Vec<T>, keep_bytes: usize) {
+    if vec.capacity() * size_of::<T>() > keep_bytes {
+        *vec = Vec::new();
+    }
+}
+
 /// A copy.
 pub fn copy<T: Copy>(from: &[T]) -> Vec<T> {
     let mut vec = Vec::new();
@@ -87,6 +103,13 @@ mod tests {
         }
         resize(&mut vec, 3);
         assert_eq!(vec, [1, 0, 0]);
+        push(&mut vec, 7);
+        assert_eq!(vec, [1, 0, 0, 7]);
+        vec.shrink_to_fit();
+        trim(&mut vec, 32);
+        assert_eq!(vec, [1, 0, 0, 7]);
+        trim(&mut vec, 31);
+        assert_eq!(vec.capacity(), 0);
     }
 
     #[test]

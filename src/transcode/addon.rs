@@ -170,6 +170,7 @@ unsafe extern "C" fn from_json(env: napi_env, info: napi_callback_info) -> napi_
             Ok(()) => number(env, from_json.len() as f64),
             Err(fault) => {
                 from_json.clear();
+                transcoder.trim();
                 json_fault(env, &fault)
             }
         }
@@ -251,8 +252,9 @@ impl JsString {
         unsafe { std::str::from_utf8_unchecked(utf8) }
     }
 
+    /// Bytes of the largest of its parts.
     fn capacity(&self) -> usize {
-        self.ascii.capacity().max(self.utf8.capacity())
+        self.ascii.capacity().max(self.utf8.capacity()).max(2 * self.units.capacity())
     }
 }
 
@@ -271,7 +273,10 @@ unsafe extern "C" fn to_json(env: napi_env, info: napi_callback_info) -> napi_va
         text.bytes.clear();
         match ToJson::new(options).feed(input, true, text) {
             Ok(_) => number(env, text.bytes.len() as f64),
-            Err(fault) => fault_value(env, fault),
+            Err(fault) => {
+                transcoder.trim();
+                fault_value(env, fault)
+            }
         }
     }
     // SAFETY: made by `create_transcoder` with this state.

@@ -36,9 +36,6 @@ pub unsafe fn copy_chunk(from: *const u8, to: *mut u8) -> Chunk {
 #[cfg(not(target_arch = "x86_64"))]
 #[inline(always)]
 pub unsafe fn copy_chunk(from: *const u8, to: *mut u8) -> Chunk {
-    use std::mem::MaybeUninit;
-
-    use super::digits;
     use super::json_text::plain_bytes;
     // SAFETY: the caller's bytes.
     let [first, last] = unsafe {

@@ -21,9 +21,9 @@ pub fn power(places: usize) -> u64 {
     POWERS[places]
 }
 
-/// Text in which a number is looked for. It may begin in the first `OTHERS` bytes.
+/// Bytes of text at whose start a number is looked for. Its digits are read eight at a time from any of
+/// the first 32, and then what is behind them does not count.
 pub const WINDOW: usize = 48;
-const OTHERS: usize = 32;
 
 /// Which of the first 32 bytes are no digits, the first in the lowest bit. `None` where that takes
 /// longer than to read them, or if all are digits.
@@ -42,7 +42,7 @@ pub fn others(window: &[u8; WINDOW]) -> Option<u32> {
                 _mm_movemask_epi8(is_digit) as u32
             }
         };
-        let others = !(half(0) | half(OTHERS / 2) << (OTHERS / 2));
+        let others = !(half(0) | half(16) << 16);
         (others != 0).then_some(others)
     }
     #[cfg(not(target_arch = "x86_64"))]

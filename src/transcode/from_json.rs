@@ -18,6 +18,7 @@ use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use super::from_json_lane::{FastLane, Frame, Keys};
 use super::json_text::Binary;
 use super::values;
+use crate::memory;
 use crate::pack::out::Out;
 use crate::pack::put::{put_array_header, put_ext_header, put_int, put_number, put_unsigned};
 use crate::pack::text::put_str_header;
@@ -68,6 +69,8 @@ enum With {
 #[derive(Debug)]
 pub struct TooLong;
 
+/// Stacks and tables that took more than this are given back after the message that needed them.
+const KEEP_BYTES: usize = 1 << 20;
 /// Room for any header or number.
 pub const ROOM: usize = 16;
 /// Stack that one level of a text can take, and what is made when there is less.
@@ -245,6 +248,8 @@ impl FromJson {
     pub fn clear(&mut self) {
         self.out.trim();
         self.edits = Vec::new();
+        memory::trim(&mut self.frames, KEEP_BYTES);
+        self.keys.trim(KEEP_BYTES);
         self.values = 0;
     }
 
@@ -279,7 +284,10 @@ impl FromJson {
         let fix = if is_map { wire::FIXMAP } else { wire::FIXARRAY };
         match u32::try_from(n) {
             Ok(n @ 0..=15) => self.out.patch(at, &[fix | n as u8]),
-            Ok(n) => self.edits.push(Edit { at, len: 1, with: With::Header { n, is_map } }),
+            Ok(n) => {
+                let with = With::Header { n, is_map };
+                memory::push(&mut self.edits, Edit { at, len: 1, with });
+            }
             Err(_) => return Err(TooLong),
         }
         Ok(())

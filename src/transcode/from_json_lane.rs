@@ -10,6 +10,7 @@ use super::chunk::{CHUNK, copy_chunk};
 use super::digits;
 use super::from_json::{FromJson, ROOM, TooLong};
 use super::json_text::plain_bytes;
+use crate::memory;
 use crate::pack::put::{put_int, put_number, put_unsigned};
 use crate::wire::{self, UNSIGNED_FORMS};
 
@@ -147,7 +148,7 @@ impl FastLane<'_> {
         let start = self.to.out.pos;
         let pos = space(bytes, self.string(pos)?);
         let key = &self.to.out.written()[start..];
-        self.keys.open.push(hash(key));
+        memory::push(&mut self.keys.open, hash(key));
         // Perhaps an ext that is written as an object.
         if self.to.exts.is_some() && key.ends_with(b"$ext") {
             return Err(Odd);
@@ -256,7 +257,8 @@ impl FastLane<'_> {
             return Ok(end);
         }
         let exact = count <= EXACT_DIGITS;
-        let number = match POWERS.get(exponent.unsigned_abs() as usize) {
+        let power = usize::try_from(exponent.unsigned_abs()).ok();
+        let number = match power.and_then(|power| POWERS.get(power)) {
             // Both are exact, so that the one rounding is the right one.
             Some(power) if exact => {
                 let size = digits as f64;
@@ -323,6 +325,7 @@ impl Decimal {
     #[inline(always)]
     fn short(bytes: &[u8], first: usize) -> Option<Decimal> {
         let window = bytes[first..].first_chunk()?;
+        // The first byte that is no digit ends the number, or is the point; then the second ends it.
         let mut others = digits::others(window)?;
         let whole = others.trailing_zeros() as usize;
         if whole > MAX_DIGITS {
@@ -331,6 +334,7 @@ impl Decimal {
         let (behind, decimal);
         if window[whole] == b'.' {
             others &= others - 1;
+            // All digits, the point not counted; none may be behind it, or too many.
             let count = others.trailing_zeros() as usize - 1;
             if count == whole || count > MAX_DIGITS {
                 return None;
@@ -468,13 +472,19 @@ impl Keys {
         self.open.truncate(from);
         if is_twice { Err(Odd) } else { Ok(()) }
     }
+
+    /// Gives memory back after an outlier.
+    pub fn trim(&mut self, keep_bytes: usize) {
+        memory::trim(&mut self.open, keep_bytes);
+        memory::trim(&mut self.table, keep_bytes);
+    }
 }
 
 #[inline(never)]
 fn has_twice(keys: &[u64], table: &mut Vec<u64>) -> bool {
     let size = (2 * keys.len()).next_power_of_two();
     table.clear();
-    table.resize(size, 0);
+    memory::resize(table, size);
     for &key in keys {
         // 0 and 1 are one key here, which costs a reading by serde_json once in 2^64 keys.
         let key = key.max(1);
@@ -515,7 +525,34 @@ fn hash(bytes: &[u8]) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::float;
+    use super::{FromJson, float};
+    use crate::transcode::from_json::Options;
+
+    #[test]
+    fn memory_that_an_outlier_needed_is_given_back() {
+        let options = Options { max_depth: 1 << 20, multiple: false, exts: None, fatal_utf8: true };
+        let capacities = |text: &str| {
+            let mut to = FromJson::default();
+            assert!(to.read_text(text, options).is_ok());
+            let used = [to.frames.capacity(), to.keys.open.capacity(), to.keys.table.capacity()];
+            to.clear();
+            let kept = [to.frames.capacity(), to.keys.open.capacity(), to.keys.table.capacity()];
+            (used, kept)
+        };
+        let object = |keys: usize| {
+            let pairs: Vec<_> = (0..keys).map(|key| format!("\"{key}\":1")).collect();
+            format!("{{{}}}", pairs.join(","))
+        };
+        let nested = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
+        let (used, kept) = capacities(&object(20));
+        assert_eq!(used, kept);
+        let (used, kept) = capacities(&object(1 << 18));
+        assert!(used[1] >= 1 << 18 && used[2] >= 1 << 19);
+        assert_eq!(kept[1..], [0, 0]);
+        let (used, kept) = capacities(&nested(1 << 16));
+        assert!(used[0] >= 1 << 15);
+        assert_eq!(kept[0], 0);
+    }
 
     #[test]
     fn floats_as_the_standard_library_has_them() {

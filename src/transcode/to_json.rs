@@ -49,7 +49,8 @@ pub struct ToJson {
     pub key_depth: Option<usize>,
     /// A tag came, and not the value behind it.
     pub is_tagged: bool,
-    /// All strings that the fast lane has written.
+    /// Whether there is only ASCII in the strings that the fast lane has written. It may be false
+    /// though there is: what lies behind a string was looked at with it.
     pub is_ascii: bool,
     pub messages: u64,
 }
@@ -101,7 +102,8 @@ impl ToJson {
         }
     }
 
-    /// Goes on with one message at `pos`.
+    /// Goes on with one message at `pos`. The fast lane copies strings without a look at their UTF-8:
+    /// the text is validated at its end, and written again, with care, if it is ill-formed.
     pub fn message(
         &mut self,
         input: &[u8],

@@ -2,6 +2,11 @@
 //! pointer. It stops in front of anything else, and near the end of the input; `to_json` writes that
 //! value and comes back.
 //!
+//! Between two tokens the text ends as the next one wants it: with the bracket that was opened, the
+//! colon behind a key, or the comma for the next value. Where there is no next one the closing bracket
+//! takes the comma's place. `to_json` writes its commas in front of values instead; the lane puts one
+//! there when it begins, and takes the last one back when it stops.
+//!
 //! Strings are not looked through for ill-formed UTF-8 one by one: between them there is only ASCII,
 //! so the text is well-formed if and only if each of them is, and `to_json` asks of all that was
 //! written at once.
@@ -230,7 +235,8 @@ impl ToJson {
     }
 
     /// Goes on at `start`, and returns how far it came. If `is_ascii` is false then, the caller is to
-    /// find out whether the text is well-formed.
+    /// find out whether the text is well-formed. After a fault, which only memory is, the innermost
+    /// container is lost.
     pub fn lane(
         &mut self,
         input: &[u8],
@@ -241,13 +247,13 @@ impl ToJson {
         let Some(Frame { mut left, mut is_map, mut is_empty, .. }) = self.stack.pop() else {
             return Ok(start);
         };
+        // What changes with every token is kept in variables, and put back where the lane ends.
         let mut pos = start;
         let mut is_ascii = self.is_ascii;
         let mut owed = self.owed;
         let mut to = Tail::of(text);
         to.room(text, ROOM)?;
-        // What is written ends with a bracket, or the colon behind a key, or else with the comma for
-        // the next value, until it turns out that there is none.
+        // The key stands there, and its colon.
         let is_in_pair = is_map && left % 2 == 1;
         let begins_with_comma = !(is_empty || is_in_pair);
         if begins_with_comma {

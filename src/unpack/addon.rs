@@ -178,14 +178,14 @@ fn replay(env: napi_env, unpacker: &mut Unpacker, words: &mut [i32]) -> Result<n
 }
 
 /// `parseAhead(bytes)` → a job, as `pool::start` has it: what `parse` would do with the same header,
-/// and then with those that follow, is done on another thread, and `parse` hands it over. Until then
-/// JavaScript neither calls this parser nor changes the bytes.
+/// and then with those that follow, is done on another thread, and `parse` hands it over. Until the
+/// promise is settled JavaScript neither calls this parser nor changes the bytes, and holds them.
 unsafe extern "C" fn parse_ahead(env: napi_env, info: napi_callback_info) -> napi_value {
     fn body(shared: &Rc<Shared>, env: napi_env, [input]: [napi_value; 1]) -> Result<napi_value> {
         let mut unpacker = borrow(shared)?;
         // SAFETY: as in `parse`.
         let words = unsafe { std::slice::from_raw_parts(unpacker.tape, unpacker.words) };
-        // SAFETY: JavaScript keeps the bytes as they are until the promise is settled.
+        // SAFETY: JavaScript holds the bytes and keeps them as they are until the promise is settled.
         let input = unsafe { private_bytes(env, input) }.unwrap_or_default();
         let job = ParseAhead {
             header: words[..HEADER_WORDS as usize].to_vec(),

@@ -127,7 +127,7 @@ function createBuilder(binding, features) {
   let texts = '';
   let nextText = 0;
 
-  /** Whether keys can be assigned; asked once a message, by the first map that needs to know. */
+  /** Whether keys can be assigned; asked by the first map that needs to know, once a message or slice. */
   let trusting;
   /** Parsed, but not built: what the message taught has not arrived. */
   let isPending = false;
@@ -221,13 +221,18 @@ function createBuilder(binding, features) {
     open(bytes, options, copies, false);
     let result;
     if (T[STATUS] === STATUS_MORE) {
+      const length = lengthOf.call(bytes);
       result = roomForParts(MODE_ONE);
       let at = 0;
       do {
         at = take(result, at);
         await turn();
-      } while (nextPart(bytes, MODE_ONE, lengthOf.call(bytes)));
-    } else result = whole(T[ROOT]);
+        // Others may have changed what objects inherit.
+        trusting = undefined;
+      } while (nextPart(bytes, MODE_ONE, length));
+    } else {
+      result = whole(T[ROOT]);
+    }
     release();
     return result;
   }
