@@ -3,6 +3,7 @@
 // packIter: values → bytes, many messages at a time where they are there at once.
 
 const { Readable } = require('node:stream');
+const { clearImmediate, setImmediate } = require('node:timers');
 const { invalidArgument } = require('../error');
 const { BATCH, packBatch } = require('./batch');
 const { sinkOf } = require('./options');
