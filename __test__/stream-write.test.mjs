@@ -939,7 +939,8 @@ test('PackrStream → UnpackrStream', async () => {
 
 /** A connection on loopback: what the server reads, and the client's socket. */
 async function connection(serve) {
-  const server = net.createServer();
+  // What is answered when the other side has ended must still go out.
+  const server = net.createServer({ allowHalfOpen: true });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const served = once(server, 'connection').then(([socket]) => serve(socket));
