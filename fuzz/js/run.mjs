@@ -17,12 +17,14 @@ import { stillWorks } from '../../__test__/helpers.mjs';
 import { createRandom } from './random.mjs';
 import compat from './targets/compat.mjs';
 import hostile from './targets/hostile.mjs';
+import look from './targets/look.mjs';
 import packr from './targets/packr.mjs';
 import plain from './targets/plain.mjs';
 import streams from './targets/streams.mjs';
+import transcode from './targets/transcode.mjs';
 
 /** `{ name, run(random) }`: throws, or rejects, where something does not hold. */
-const TARGETS = [plain, packr, streams, compat, hostile];
+const TARGETS = [plain, packr, streams, compat, hostile, transcode, look];
 
 const { values: given } = parseArgs({
   options: {
@@ -50,7 +52,7 @@ function again(cases) {
 }
 
 async function child() {
-  const counts = new Map(targets.map(({ name }) => [name, 0]));
+  const done = new Map(targets.map(({ name }) => [name, { count: 0, ms: 0 }]));
   const end = performance.now() + (mostCases === Infinity ? 1000 * seconds : Infinity);
   let cases = 0;
   while (cases < mostCases && performance.now() < end) {
@@ -58,6 +60,7 @@ async function child() {
     const random = createRandom(seed + Math.imul(cases, 0x9e3779b1));
     cases++;
     if (given.log !== undefined) writeFileSync(given.log, String(cases));
+    const start = performance.now();
     try {
       await run(random);
       stillWorks();
@@ -66,10 +69,14 @@ async function child() {
       console.error(again(cases));
       process.exit(1);
     }
-    counts.set(name, counts.get(name) + 1);
+    const of = done.get(name);
+    of.count++;
+    of.ms += performance.now() - start;
   }
-  const list = [...counts].map(([name, count]) => `${name} ${count}`).join(', ');
-  console.log(`${cases} cases without a finding (${list})`);
+  const list = [...done].map(
+    ([name, { count, ms }]) => `${name} ${count} in ${(ms / 1000).toFixed(1)} s`,
+  );
+  console.log(`${cases} cases without a finding (${list.join(', ')})`);
 }
 
 async function parent() {
