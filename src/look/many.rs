@@ -52,11 +52,11 @@ fn bits(number: f64) -> u64 {
 pub fn find_many(input: &[u8], packed: &[u8], rules: &Rules) -> Result<Vec<Option<usize>>, Fault> {
     let (mut nodes, ends) = tree(packed)?;
     walk(input, &mut nodes, rules)?;
-    Ok(ends.into_iter().map(|end| end.and_then(|node| nodes[node].at)).collect())
+    Ok(ends.into_iter().map(|node| nodes[node].at).collect())
 }
 
 /// The paths as a tree, and the node that each of them ends at.
-fn tree(packed: &[u8]) -> Result<(Vec<Node<'_>>, Vec<Option<usize>>), Fault> {
+fn tree(packed: &[u8]) -> Result<(Vec<Node<'_>>, Vec<usize>), Fault> {
     let Ok((Token::Array(n), mut pos)) = token(packed, 0) else {
         return Err(Fault::at(FAULT_INTERNAL, 0));
     };
@@ -65,25 +65,20 @@ fn tree(packed: &[u8]) -> Result<(Vec<Node<'_>>, Vec<Option<usize>>), Fault> {
     let mut edges = HashMap::new();
     for _ in 0..n {
         let mut path = Path::new(packed, pos)?;
-        let mut end = Some(ROOT);
+        let mut end = ROOT;
         while let Some(step) = path.step()? {
-            // A step that names nothing.
-            let is_some = step.text.is_some() || step.number.is_some();
-            end = end.filter(|_| is_some).map(|parent| {
-                let edge = (parent, step.text, step.number.map(bits));
-                *edges.entry(edge).or_insert_with(|| {
-                    let index = index(&step);
-                    nodes.push(Node { step, index, ..Node::default() });
-                    let child = nodes.len() - 1;
-                    nodes[parent].children.push(child);
-                    child
-                })
+            let parent = end;
+            let edge = (parent, step.text, step.number.map(bits));
+            end = *edges.entry(edge).or_insert_with(|| {
+                let index = index(&step);
+                nodes.push(Node { step, index, ..Node::default() });
+                let child = nodes.len() - 1;
+                nodes[parent].children.push(child);
+                child
             });
         }
         pos = path.end();
-        if let Some(end) = end {
-            nodes[end].is_wanted = true;
-        }
+        nodes[end].is_wanted = true;
         ends.push(end);
     }
     for parent in 0..nodes.len() {
