@@ -350,7 +350,10 @@ export function jsonToMsgpackAsync(
 
 /** Options of {@link msgpackToJson}. */
 export interface MsgpackToJsonOptions {
-  /** What a level is indented by, as for `JSON.stringify`: a number up to 10, or a string. */
+  /**
+   * What a level is indented by, as for `JSON.stringify`: a number up to 10, or a string. The text has
+   * 2^29 − 24 bytes at most then, `ERR_MSGPACK_TOO_LARGE`.
+   */
   space?: number | string | undefined;
 
   /**

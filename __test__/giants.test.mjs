@@ -26,7 +26,7 @@ const skipOver4 = (needed) =>
 function child(script) {
   const head = `
     const assert = require('node:assert');
-    const { MsgpackError, pack, packInto, unpack, unpackFrom } = require(${JSON.stringify(index)});
+    const { MsgpackError, msgpackToJson, pack, packInto, unpack, unpackFrom } = require(${JSON.stringify(index)});
     const GiB = 2 ** 30;
     const throws = (fn, code, offset) =>
       assert.throws(fn, (e) => e instanceof MsgpackError && e.code === code &&
@@ -148,4 +148,20 @@ test('more values than a tape holds', { skip: skipFor(0.5 * GiB) }, () => {
     input.set([0x91, 0xdd]);
     input.writeUInt32BE(count, 2);
     throws(() => unpack(input), 'ERR_MSGPACK_TOO_LARGE');`);
+});
+
+test('a text with white space is no longer than JSON.stringify’s', {
+  skip: skipFor(1.5 * GiB),
+}, () => {
+  child(`
+    const inside = (count) => {
+      const nils = Buffer.alloc(5 + count, 0xc0);
+      nils[0] = 0xdd;
+      nils.writeUInt32BE(count, 1);
+      return Buffer.concat([Buffer.alloc(499, 0x91), nils]);
+    };
+    const length = (count) => msgpackToJson(inside(count), { space: 10 }).length;
+    const line = '\\n'.length + 10 * 500 + 'null,'.length;
+    assert.equal(length(106_000), length(1000) + 105_000 * line);
+    throws(() => length(107_000), 'ERR_MSGPACK_TOO_LARGE');`);
 });

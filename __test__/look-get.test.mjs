@@ -783,3 +783,24 @@ test('extensions: bytes are called, a tag and its value are one', () => {
   });
   assert.equal(`${stdout}${stderr}`, 'right\n');
 });
+
+test('getMany: a path that cannot be met any more leads no further', () => {
+  // [ str without an end ]
+  const cut = bytes('91 d9');
+  for (const paths of [['/0/a'], ['/0/a', '/x'], ['/0/a', '/1'], ['/0/a', '/1/b', ['0', 'c']]]) {
+    assert.deepEqual(
+      getMany(cut, paths),
+      paths.map((path) => get(cut, path)),
+    );
+  }
+  // { a: [1, str without an end
+  const inside = bytes('82 a161 92 01 d9');
+  assert.deepEqual(getMany(inside, ['/a/0', '/a/0/b']), [1, undefined]);
+  throwsCode(() => getMany(inside, ['/a/0/b', '/b']), 'ERR_MSGPACK_TRUNCATED', { offset: 5 });
+  // A name that no key has is looked for in all keys, by both.
+  for (const paths of [[['\ud83d']], [['\ud83d', 'a'], '/x']]) {
+    const props = { offset: 5 };
+    throwsCode(() => getMany(inside, paths), 'ERR_MSGPACK_TRUNCATED', props);
+    throwsCode(() => get(inside, paths[0]), 'ERR_MSGPACK_TRUNCATED', props);
+  }
+});

@@ -559,6 +559,23 @@ test('aborted while it is under way: rejected with the reason, no listener stays
   }
 });
 
+test('a signal that throws: its error, and the turn that it had is given back', async () => {
+  const boom = new Error('boom');
+  const throws = () => {
+    throw boom;
+  };
+  for (const name of ['throwIfAborted', 'addEventListener', 'removeEventListener']) {
+    const idle = { aborted: false, throwIfAborted() {}, addEventListener() {} };
+    const signal = { removeEventListener() {}, ...idle, [name]: throws };
+    // More than there are turns.
+    for (let i = 0; i < 40; i++) {
+      await assert.rejects(unpackAsync(bytes('9101'), { signal }), boom);
+    }
+    await assert.rejects(msgpackToJsonAsync(bytes('9101'), { signal }), boom);
+    assert.deepEqual(await unpackAsync(bytes('9101')), [1]);
+  }
+});
+
 test('a signal that is not aborted, or too late: the result, and no listener stays', async () => {
   const controller = new AbortController();
   const { signal } = controller;
@@ -635,8 +652,11 @@ test('turns: so many at a time, in their order, and back from those who gave up'
   turns.give();
   await new Promise(setImmediate);
   assert.deepEqual(log, ['a', 'b', 'd']);
-  // It has come already: that is to give it back.
+  // It has come already: there is nothing to cancel.
   taken[3].cancel();
+  await new Promise(setImmediate);
+  assert.deepEqual(log, ['a', 'b', 'd']);
+  turns.give();
   await new Promise(setImmediate);
   assert.deepEqual(log, ['a', 'b', 'd', 'e']);
   turns.give();

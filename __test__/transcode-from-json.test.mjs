@@ -272,9 +272,14 @@ test('of equal keys the last is the one, in the place of the first', () => {
     `{"a":${long},"b":1,"a":[${long},${long}],"c":{"a":1,"a":${long}}}`,
     `{"a":{"x":${long},"x":${long}},"a":{"x":1,"y":${long},"x":[${long}]},"z":${long}}`,
     `[${'{"a":1,"a":'.repeat(300)}${long}${'}'.repeat(300)}]`,
+    `[${`{"a":${long},"a":`.repeat(300)}${long}${`,"z":${long}}`.repeat(300)}]`,
   ]) {
     sameBytes(jsonToMsgpack(text), pack(JSON.parse(text)), text.slice(0, 60));
   }
+  // Time in proportion to the text, however deep it is.
+  const n = 50_000;
+  const deep = `${'{"a":1,"a":'.repeat(n)}null${',"z":1}'.repeat(n)}`;
+  reads(deep, `82a161^${n} c0 a17a01^${n}`, { maxDepth: Infinity });
   // More keys than are compared with each other, one of them twice.
   for (const count of [7, 8, 9, 16, 17, 1000]) {
     for (const again of [0, Math.floor(count / 2), count - 1]) {

@@ -17,12 +17,16 @@ import { stillWorks } from '../../__test__/helpers.mjs';
 import { createRandom } from './random.mjs';
 import compat from './targets/compat.mjs';
 import hostile from './targets/hostile.mjs';
+import look from './targets/look.mjs';
 import packr from './targets/packr.mjs';
 import plain from './targets/plain.mjs';
 import streams from './targets/streams.mjs';
+import transcode from './targets/transcode.mjs';
 
 /** `{ name, run(random) }`: throws, or rejects, where something does not hold. */
-const TARGETS = [plain, packr, streams, compat, hostile];
+const TARGETS = [plain, packr, streams, compat, hostile, transcode, look];
+/** Cases in a round, of those whose cases are short: so each target has its share of the time. */
+const TURNS = { plain: 8, packr: 8, compat: 8, transcode: 4, look: 4, hostile: 2 };
 
 const { values: given } = parseArgs({
   options: {
@@ -50,14 +54,16 @@ function again(cases) {
 }
 
 async function child() {
-  const counts = new Map(targets.map(({ name }) => [name, 0]));
+  const done = new Map(targets.map(({ name }) => [name, { count: 0, ms: 0 }]));
   const end = performance.now() + (mostCases === Infinity ? 1000 * seconds : Infinity);
+  const round = targets.flatMap((target) => Array(TURNS[target.name] ?? 1).fill(target));
   let cases = 0;
   while (cases < mostCases && performance.now() < end) {
-    const { name, run } = targets[cases % targets.length];
+    const { name, run } = round[cases % round.length];
     const random = createRandom(seed + Math.imul(cases, 0x9e3779b1));
     cases++;
     if (given.log !== undefined) writeFileSync(given.log, String(cases));
+    const start = performance.now();
     try {
       await run(random);
       stillWorks();
@@ -66,10 +72,14 @@ async function child() {
       console.error(again(cases));
       process.exit(1);
     }
-    counts.set(name, counts.get(name) + 1);
+    const of = done.get(name);
+    of.count++;
+    of.ms += performance.now() - start;
   }
-  const list = [...counts].map(([name, count]) => `${name} ${count}`).join(', ');
-  console.log(`${cases} cases without a finding (${list})`);
+  const list = [...done].map(
+    ([name, { count, ms }]) => `${name} ${count} in ${(ms / 1000).toFixed(1)} s`,
+  );
+  console.log(`${cases} cases without a finding (${list.join(', ')})`);
 }
 
 async function parent() {

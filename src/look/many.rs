@@ -31,7 +31,7 @@ struct Frame {
     is_map: bool,
     /// Elements or pairs that are left.
     left: usize,
-    /// Children that have not been met.
+    /// Children that can be there and have not been met.
     open: usize,
     /// Of an array: which child is next, in the order of their numbers; the number of the next
     /// element; where the one before it starts.
@@ -52,11 +52,11 @@ fn bits(number: f64) -> u64 {
 pub fn find_many(input: &[u8], packed: &[u8], rules: &Rules) -> Result<Vec<Option<usize>>, Fault> {
     let (mut nodes, ends) = tree(packed)?;
     walk(input, &mut nodes, rules)?;
-    Ok(ends.into_iter().map(|end| end.and_then(|node| nodes[node].at)).collect())
+    Ok(ends.into_iter().map(|node| nodes[node].at).collect())
 }
 
 /// The paths as a tree, and the node that each of them ends at.
-fn tree(packed: &[u8]) -> Result<(Vec<Node<'_>>, Vec<Option<usize>>), Fault> {
+fn tree(packed: &[u8]) -> Result<(Vec<Node<'_>>, Vec<usize>), Fault> {
     let Ok((Token::Array(n), mut pos)) = token(packed, 0) else {
         return Err(Fault::at(FAULT_INTERNAL, 0));
     };
@@ -65,25 +65,20 @@ fn tree(packed: &[u8]) -> Result<(Vec<Node<'_>>, Vec<Option<usize>>), Fault> {
     let mut edges = HashMap::new();
     for _ in 0..n {
         let mut path = Path::new(packed, pos)?;
-        let mut end = Some(ROOT);
+        let mut end = ROOT;
         while let Some(step) = path.step()? {
-            // A step that names nothing.
-            let is_some = step.text.is_some() || step.number.is_some();
-            end = end.filter(|_| is_some).map(|parent| {
-                let edge = (parent, step.text, step.number.map(bits));
-                *edges.entry(edge).or_insert_with(|| {
-                    let index = index(&step);
-                    nodes.push(Node { step, index, ..Node::default() });
-                    let child = nodes.len() - 1;
-                    nodes[parent].children.push(child);
-                    child
-                })
+            let parent = end;
+            let edge = (parent, step.text, step.number.map(bits));
+            end = *edges.entry(edge).or_insert_with(|| {
+                let index = index(&step);
+                nodes.push(Node { step, index, ..Node::default() });
+                let child = nodes.len() - 1;
+                nodes[parent].children.push(child);
+                child
             });
         }
         pos = path.end();
-        if let Some(end) = end {
-            nodes[end].is_wanted = true;
-        }
+        nodes[end].is_wanted = true;
         ends.push(end);
     }
     for parent in 0..nodes.len() {
@@ -107,7 +102,9 @@ fn tree(packed: &[u8]) -> Result<(Vec<Node<'_>>, Vec<Option<usize>>), Fault> {
 fn walk(input: &[u8], nodes: &mut [Node], rules: &Rules) -> Result<(), Fault> {
     let kinds = rules.kinds;
     let mut wanted = nodes.iter().filter(|node| node.is_wanted).count();
-    let mut stack = Vec::new();
+    let mut stack: Vec<Frame> = Vec::new();
+    // Children of all frames that have not been met. Without any, what follows is not looked at.
+    let mut open_in_all = 0;
     let mut pos = 0;
     let mut next = Some(ROOT);
     loop {
@@ -125,9 +122,11 @@ fn walk(input: &[u8], nodes: &mut [Node], rules: &Rules) -> Result<(), Fault> {
             }
             match open(input, pos, node, nodes)? {
                 Some((frame, first)) => {
+                    open_in_all += frame.open;
                     stack.push(frame);
                     pos = first;
                 }
+                None if open_in_all == 0 => return Ok(()),
                 None => pos = skip_one(input, pos, kinds)?,
             }
         }
@@ -136,8 +135,9 @@ fn walk(input: &[u8], nodes: &mut [Node], rules: &Rules) -> Result<(), Fault> {
         };
         if f.open == 0 || f.is_map && f.left == 0 {
             let values = f.left as u64 * if f.is_map { 2 } else { 1 };
+            open_in_all -= f.open;
             stack.pop();
-            if stack.is_empty() {
+            if open_in_all == 0 {
                 return Ok(());
             }
             pos = skip(input, pos, values, kinds)?;
@@ -149,6 +149,7 @@ fn walk(input: &[u8], nodes: &mut [Node], rules: &Rules) -> Result<(), Fault> {
             match child_of(&nodes[f.node], &key, nodes, rules) {
                 Some(child) if !nodes[child].is_met => {
                     f.open -= 1;
+                    open_in_all -= 1;
                     pos = value;
                     next = Some(child);
                 }
@@ -156,10 +157,7 @@ fn walk(input: &[u8], nodes: &mut [Node], rules: &Rules) -> Result<(), Fault> {
             }
             continue;
         }
-        let Some(&child) = nodes[f.node].children.get(f.child) else {
-            f.open = 0;
-            continue;
-        };
+        let child = nodes[f.node].children[f.child];
         f.child += 1;
         let Some(k) = nodes[child].index else {
             continue;
@@ -169,16 +167,13 @@ fn walk(input: &[u8], nodes: &mut [Node], rules: &Rules) -> Result<(), Fault> {
             pos = f.last;
         } else {
             let passed = (k - f.element) as usize;
-            if passed >= f.left {
-                f.open = 0;
-                continue;
-            }
             pos = skip(input, pos, passed as u64, kinds)?;
             f.left -= passed + 1;
             f.element = k + 1;
             f.last = pos;
         }
         f.open -= 1;
+        open_in_all -= 1;
         next = Some(child);
     }
 }
@@ -202,7 +197,10 @@ fn open(
     if !is_map {
         children.sort_by_key(|&child| nodes[child].index);
     }
-    let open = children.len();
+    let is_there = |&&child: &&usize| {
+        is_map || nodes[child].index.is_some_and(|index| (index as usize) < left)
+    };
+    let open = children.iter().filter(is_there).count();
     nodes[node].children = children;
     Ok(Some((Frame { node, is_map, left, open, child: 0, element: 0, last: 0 }, first)))
 }

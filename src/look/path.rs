@@ -334,6 +334,11 @@ mod tests {
         assert_eq!(found(INPUT, &[("a", None), ("x", None)]), Ok(None));
         assert_eq!(found(INPUT, &[("a", None), ("0", Some(0)), ("0", Some(0))]), Ok(None));
         assert_eq!(found(&[0xc0], &[("a", None)]), Ok(None));
+        // Without an end, but no path can lead on from it.
+        assert_eq!(found(&[wire::STR8], &[("a", None)]), Ok(None));
+        let cut = &[0x82, 0xa1, b'a', 0x92, wire::STR8];
+        assert_eq!(found(cut, &[("a", None), ("0", Some(0)), ("0", Some(0))]), Ok(None));
+        assert_eq!(found(cut, &[("a", None), ("x", None)]), Ok(None));
         let fault = Fault::at(FAULT_INVALID_BYTE, 13);
         assert_eq!(found(INPUT, &[("d", None)]), Err(fault));
         assert_eq!(

@@ -50,9 +50,9 @@ function createPool({ look, transcode, unpackers }) {
     signal?.throwIfAborted();
     const input = copyOf(view);
     let job = turns.take();
-    await done(job, signal);
-    beingRead.add(input);
     try {
+      await done(job, signal);
+      beingRead.add(input);
       const unpacker = idle.pop() ?? unpackers.create();
       unpackers.teach(unpacker);
       job = unpacker.parseAhead(input, flags, maxDepth);
@@ -62,7 +62,7 @@ function createPool({ look, transcode, unpackers }) {
       if (idle.length < MAX_IDLE) idle.push(unpacker);
       return value;
     } finally {
-      // Work that was aborted may still go on.
+      // Work that was aborted may still go on; a turn that was not waited for never comes.
       const over = () => {
         beingRead.delete(input);
         turns.give();
@@ -151,9 +151,10 @@ function done(job, signal) {
       job.cancel();
       reject(signal.reason);
     };
+    promise.finally(() => signal.removeEventListener('abort', abort)).then(resolve, reject);
+    // Last, since a signal that is not one of Node's may throw.
     if (signal.aborted) abort();
     else signal.addEventListener('abort', abort, { once: true });
-    promise.finally(() => signal.removeEventListener('abort', abort)).then(resolve, reject);
   });
 }
 

@@ -8,7 +8,7 @@ class Turns {
     this.give = this.give.bind(this);
   }
 
-  /** A job that is done when it is one's turn. Who has it gives it back; `cancel` does that, too. */
+  /** A job that is done when it is one's turn. Who has it gives it back; `cancel` stops waiting. */
   take() {
     let come;
     const promise = new Promise((resolve) => {
@@ -16,9 +16,7 @@ class Turns {
     });
     this.waiting.add(come);
     this.next();
-    const cancel = () => {
-      if (!this.waiting.delete(come)) this.give();
-    };
+    const cancel = () => this.waiting.delete(come);
     return { cancel, promise };
   }
 

@@ -213,14 +213,17 @@ impl FromJson {
         let bytes = self.out.written();
         let mut open = vec![(0, bytes.len())];
         while let Some((start, end)) = open.pop() {
-            let first = self.edits.partition_point(|edit| edit.at < start);
+            let mut rest = &self.edits[..];
             let mut pos = start;
-            for edit in &self.edits[first..] {
+            while pos < end {
+                // Those within what was left out are not gone through: each level would do so again.
+                if rest.first().is_some_and(|edit| edit.at < pos) {
+                    rest = &rest[rest.partition_point(|edit| edit.at < pos)..];
+                }
+                let Some((edit, others)) = rest.split_first() else { break };
+                rest = others;
                 if edit.at >= end {
                     break;
-                }
-                if edit.at < pos {
-                    continue;
                 }
                 each(&bytes[pos..edit.at]);
                 pos = edit.at + edit.len;
@@ -235,9 +238,6 @@ impl FromJson {
                         open.push((value.start, value.end));
                         pos = end;
                     }
-                }
-                if pos >= end {
-                    break;
                 }
             }
             each(&bytes[pos..end]);

@@ -58,6 +58,9 @@ pub struct ToJson {
 /// With more open containers than this a piece of a message is not tried by the fast lane: they are
 /// kept for the case that it has to be taken back.
 const MOST_OPEN: usize = 64;
+/// Bytes of a text with white space at most: the longest string, as for `JSON.stringify`. A byte of a
+/// message becomes a line, which is as long as the message is deep.
+const MOST_PRETTY: usize = (1 << 29) - 24;
 
 /// How far a message came: to this offset of the input.
 pub enum Step {
@@ -284,7 +287,11 @@ impl ToJson {
     /// Starts a line at so many levels.
     fn line(&self, levels: usize, out: &mut Text) -> Result<(), Fault> {
         let indent = &self.options.indent;
-        out.room(1 + levels * indent.len())?;
+        let len = 1 + levels * indent.len();
+        if out.bytes.len().saturating_add(len) > MOST_PRETTY {
+            return Err(Fault::at(FAULT_TOO_LARGE, 0));
+        }
+        out.room(len)?;
         out.put(b'\n');
         for _ in 0..levels {
             out.extend(indent);
