@@ -256,8 +256,12 @@ fn turns(input: &[u8], lanes: &mut [Lane; LANES], kinds: &Kinds) {
     for (lane, (pos, owed, low)) in lanes.iter_mut().zip([a, b, c, d]) {
         (lane.pos, lane.owed, lane.low) = (pos, owed, low);
     }
-    if let Some(lane) = lanes.get_mut(stuck) {
-        lane.step(input, kinds);
+    if stuck < LANES {
+        // All of them, so that none waits for ever for one that is stuck again and again: a walk that
+        // keeps the others company starts anew when it is through.
+        for lane in lanes.iter_mut().filter(|lane| lane.pos < lane.end) {
+            lane.step(input, kinds);
+        }
     }
 }
 

@@ -278,6 +278,66 @@ mod tests {
         skip(input, 0, 1, &NO_KINDS)
     }
 
+    /// Walks that took turns once waited for ever where one of them was in the middle of exts.
+    #[test]
+    fn long_rows_of_every_two_forms_end() {
+        let forms: Vec<Vec<u8>> = [
+            "00",
+            "ff",
+            "c0",
+            "a0",
+            "a161",
+            "d90161",
+            "da000161",
+            "db0000000161",
+            "c400",
+            "c50000",
+            "c600000000",
+            "c40101",
+            "ca00000000",
+            "cb0000000000000000",
+            "cd0001",
+            "cf0000000000000001",
+            "d40101",
+            "d5010101",
+            "d60101010101",
+            "d7010101010101010101",
+            "c70001",
+            "c8000001",
+            "c90000000001",
+            "c70cff000000010000000000000001",
+            "90",
+            "80",
+            "dc0000",
+            "de0000",
+            "dd00000000",
+            "df00000000",
+            "9101",
+            "810101",
+            "dc000101",
+            "92c0c2",
+            "c7010101",
+        ]
+        .iter()
+        .map(|hex| {
+            let byte = |at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap_or_default();
+            (0..hex.len()).step_by(2).map(byte).collect()
+        })
+        .collect();
+        for first in &forms {
+            for second in &forms {
+                let pair = [&first[..], second].concat();
+                let n = 40_000 / pair.len();
+                let mut input = vec![wire::ARRAY32];
+                input.extend((2 * n as u32).to_be_bytes());
+                for _ in 0..n {
+                    input.extend(&pair);
+                }
+                assert_eq!(end(&input), Ok(input.len()), "{pair:x?}");
+            }
+        }
+    }
+
     #[test]
     fn every_first_byte_has_its_length() {
         for byte in 0..=u8::MAX {
