@@ -12,8 +12,8 @@ import { buildIfStale, root } from './build.mjs';
 
 // A glob that matches nothing, or a file whose tests are no longer reached, must not look like
 // success. Raise these as the suite grows.
-const MIN_FILES = 69;
-const MIN_TESTS = 1650;
+const MIN_FILES = 70;
+const MIN_TESTS = 1720;
 
 const PARTS = ['rust', 'types', 'js'];
 
