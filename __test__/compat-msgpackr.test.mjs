@@ -506,27 +506,47 @@ function same(actual, expected, label) {
   assert.deepStrictEqual(comparable(actual), comparable(expected), label);
 }
 
-/** Puts what can be compared in the place of invalid dates, which equal nothing, and of errors. */
+/** A copy with what can be compared in the place of invalid dates, which equal nothing, and of errors. */
 function comparable(value, seen = new Map()) {
   if (typeof value !== 'object' || value === null) return value;
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? 'Invalid Date' : value;
   if (seen.has(value)) return seen.get(value);
   const inner = (x) => comparable(x, seen);
+  const copied = (copy, fill) => {
+    seen.set(value, copy);
+    fill(copy);
+    return copy;
+  };
   if (value instanceof Error) {
     const { name, message, cause, errors } = value;
-    const copy = { of: value.constructor, name, message };
-    seen.set(value, copy);
-    return Object.assign(copy, { cause: inner(cause), errors: inner(errors) });
+    return copied({ of: value.constructor, name, message }, (copy) =>
+      Object.assign(copy, { cause: inner(cause), errors: inner(errors) }),
+    );
   }
-  seen.set(value, value);
-  if (value instanceof Map || value instanceof Set) {
-    const items = value instanceof Map ? [...value].map((entry) => entry.map(inner)) : [...value];
-    value.clear();
-    for (const item of items) value instanceof Map ? value.set(...item) : value.add(inner(item));
-  } else if (!ArrayBuffer.isView(value) && !Object.isFrozen(value)) {
-    for (const key of Object.keys(value)) value[key] = inner(value[key]);
+  if (value instanceof Map) {
+    return copied(new Map(), (copy) => {
+      for (const [key, x] of value) copy.set(inner(key), inner(x));
+    });
   }
-  return value;
+  if (value instanceof Set) {
+    return copied(new Set(), (copy) => {
+      for (const x of value) copy.add(inner(x));
+    });
+  }
+  const prototype = Object.getPrototypeOf(value);
+  if (!Array.isArray(value) && prototype !== Object.prototype && prototype !== null) return value;
+  return copied(Array.isArray(value) ? [] : Object.create(prototype), (copy) => {
+    for (const key of Object.keys(value)) {
+      const own = {
+        value: inner(value[key]),
+        configurable: true,
+        enumerable: true,
+        writable: true,
+      };
+      Object.defineProperty(copy, key, own);
+    }
+    if (Array.isArray(value)) copy.length = value.length;
+  });
 }
 
 /** For every object in the order of a walk, the number of the place where it was first seen. */
