@@ -4,12 +4,13 @@ import { createRequire } from 'node:module';
 
 const binding = createRequire(import.meta.url)('../binding.js');
 
-/** Calls since `reset`, and scanners (messages that are not complete) that are open now. */
-export const counts = { parses: 0, scans: 0, open: 0 };
+/** Calls and bytes scanned since `reset`, and scanners (messages that are not complete) that are open now. */
+export const counts = { parses: 0, scans: 0, scanned: 0, open: 0 };
 
 export function reset() {
   counts.parses = 0;
   counts.scans = 0;
+  counts.scanned = 0;
 }
 
 const { createParser } = binding;
@@ -22,9 +23,10 @@ binding.createParser = () => {
     counts.parses++;
     return parse(...args);
   };
-  parser.scan = (...args) => {
+  parser.scan = (piece, ...args) => {
     counts.scans++;
-    return scan(...args);
+    counts.scanned += piece.length;
+    return scan(piece, ...args);
   };
   parser.openScan = () => {
     const number = openScan();

@@ -561,7 +561,8 @@ test('a large message over many chunks: each is looked at once', async () => {
     reset();
     const all = settled(unpackIter(chunks));
     assert.equal(all.error, undefined);
-    assert.equal(counts.scans, chunks.length);
+    assert.equal(counts.scanned, message.length);
+    assert.ok(counts.scans <= chunks.length, `${counts.scans} scans of ${chunks.length} chunks`);
     // The first chunk, and as many calls as the whole message takes at once.
     const { parses } = counts;
     reset();
@@ -570,6 +571,79 @@ test('a large message over many chunks: each is looked at once', async () => {
     assert.deepStrictEqual(all.values, [value]);
   }
   gives(await throughStream(inPieces(message, 10_000)), [value]);
+});
+
+test('what waits to be looked at is looked at in time: the end, damage, a cut end', () => {
+  const value = list(8000, (i) => ({ id: i, name: `name ${i % 1000}` }));
+  const message = pack(value);
+  const behind = pack('behind');
+  for (const size of [1, 100, 1000, 5000, 20_000, 70_000]) {
+    const pieces = inPieces(Buffer.concat([message, behind]), size);
+    let pulled = 0;
+    const chunks = function* () {
+      for (const piece of pieces) {
+        pulled++;
+        yield piece;
+      }
+    };
+    const values = unpackIter(chunks());
+    assert.deepStrictEqual(values.next().value, value);
+    assert.equal(pulled, Math.ceil(message.length / size), `in pieces of ${size}`);
+    assert.equal(values.next().value, 'behind');
+    // A byte that starts no value, within each part of the message.
+    for (const part of [0.1, 0.5, 0.99]) {
+      const at = message.indexOf(pack({ id: 0 }).subarray(1, 4), message.length * part) - 1;
+      const broken = Buffer.from(message);
+      broken[at] = 0xc1;
+      for (const bytes of [broken, broken.subarray(0, at + 1)]) {
+        const result = settled(unpackIter(inPieces(bytes, size)));
+        failsAt(result, [], 'ERR_MSGPACK_INVALID_BYTE', at, `in pieces of ${size}`);
+      }
+      const cut = settled(unpackIter(inPieces(message.subarray(0, at), size)));
+      failsAt(cut, [], 'ERR_MSGPACK_TRUNCATED', at, `in pieces of ${size}`);
+    }
+  }
+});
+
+test('memory that messages are put together in is used again; their values are their own', () => {
+  const text = (i) => `text ${i} `.repeat(40);
+  const values = list(200, (i) => ({
+    body: Buffer.alloc(300, i),
+    text: text(i),
+    ext: new Ext(5, Buffer.from(text(i))),
+  }));
+  const stream = Buffer.concat(values.map((value) => pack(value)));
+  for (const size of [1, 100, 700, 3000]) {
+    const read = [...unpackIter(inPieces(stream, size))];
+    assert.deepStrictEqual(read, values, `in pieces of ${size}`);
+  }
+});
+
+test('an extension that reads another stream in the middle of a message', () => {
+  class Nested {
+    constructor(values) {
+      this.values = values;
+    }
+  }
+  const inner = list(500, (i) => ({ i, of: 'inner' }));
+  const wire = Buffer.concat(inner.map((value) => pack(value)));
+  const extensions = [
+    {
+      Class: Nested,
+      type: 7,
+      pack: () => wire,
+      unpack: (bytes) => new Nested([...unpackIter(inPieces(bytes, 10))]),
+    },
+  ];
+  const outer = list(50, (i) => ({ i, nested: new Nested([]), after: 'x'.repeat(i) }));
+  const message = new Packr({ extensions }).pack(outer);
+  for (const size of [10, 1000, 50_000]) {
+    const [values] = [...unpackIter(inPieces(message, size), { extensions })];
+    assert.deepStrictEqual(
+      values,
+      outer.map((each) => ({ ...each, nested: new Nested(inner) })),
+    );
+  }
 });
 
 test('a message that comes byte by byte took a hundred bytes of memory for each', () => {

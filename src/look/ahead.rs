@@ -77,7 +77,8 @@ impl Ahead {
 
     /// Goes on as far as guesses lead: where that is, and how many values are owed there. That is in
     /// front of anything that needs a closer look: the end of what is owed, a fault, a wrong guess.
-    /// `steps` is how many values there were since the last time.
+    /// `steps` is how many values there were since the last time; what is owed ends at `limit` at the
+    /// latest.
     #[inline(never)]
     pub fn skip(
         &mut self,
@@ -86,6 +87,7 @@ impl Ahead {
         owed: u64,
         steps: usize,
         kinds: &Kinds,
+        limit: usize,
     ) -> (usize, u64) {
         let passed = pos - std::mem::replace(&mut self.since, pos);
         if passed > steps * MAX_EACH {
@@ -132,7 +134,7 @@ impl Ahead {
             let mut wrong = None;
             while wrong.is_none() && done[met % MAX_DONE].number == met {
                 let lane = &done[met % MAX_DONE];
-                if !right.meet(input, lane, kinds) {
+                if !right.meet(input, lane, kinds, limit) {
                     wrong = Some(lane.end);
                 }
                 met += 1;
@@ -282,7 +284,7 @@ fn medium(input: &[u8], pos: usize, byte: u8) -> Option<(usize, i64)> {
 impl Walk {
     /// Goes on to the end of a walk that has been through a later segment, if the two meet and
     /// nothing on its way needs a closer look.
-    fn meet(&mut self, input: &[u8], lane: &Lane, kinds: &Kinds) -> bool {
+    fn meet(&mut self, input: &[u8], lane: &Lane, kinds: &Kinds, limit: usize) -> bool {
         if self.pos >= lane.end {
             // A long value reaches past it.
             return true;
@@ -300,7 +302,7 @@ impl Walk {
             if from == guess {
                 guess = end;
                 ahead += inside - 1;
-            } else if !self.go(input, end, inside - 1) {
+            } else if !self.go(input, end, inside - 1, limit) {
                 return false;
             }
         }
@@ -308,13 +310,14 @@ impl Walk {
             && (lane.mark..=lane.pos).contains(&guess)
             && !lane.is_lost
             && self.owed as i64 - ahead + lane.low > 0;
-        is_right && self.go(input, lane.pos, lane.owed - ahead)
+        is_right && self.go(input, lane.pos, lane.owed - ahead, limit)
     }
 
     /// Goes on to `end`, where `more` values are owed than here, if all that is owed has room there.
-    fn go(&mut self, input: &[u8], end: usize, more: i64) -> bool {
+    fn go(&mut self, input: &[u8], end: usize, more: i64, limit: usize) -> bool {
         let owed = self.owed as i64 + more;
-        let has_room = end <= input.len() && owed > 0 && owed <= (input.len() - end) as i64;
+        let has_room =
+            end <= input.len() && owed > 0 && owed as u64 <= limit.saturating_sub(end) as u64;
         if has_room {
             (self.pos, self.owed) = (end, owed as u64);
         }

@@ -5,6 +5,7 @@ mod ahead;
 pub mod keys;
 pub mod many;
 pub mod path;
+pub mod rhythm;
 pub mod skip;
 pub mod types;
 pub mod validate;

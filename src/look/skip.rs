@@ -64,7 +64,29 @@ pub fn is_tag(kind: i32) -> bool {
 }
 
 /// Where the `owed` values end that start at `pos`.
-pub fn skip(input: &[u8], mut pos: usize, mut owed: u64, kinds: &Kinds) -> Result<usize, Fault> {
+pub fn skip(input: &[u8], pos: usize, owed: u64, kinds: &Kinds) -> Result<usize, Fault> {
+    let (pos, owed) = go_past(input, pos, owed, kinds, input.len());
+    if owed == 0 {
+        return Ok(pos);
+    }
+    let Some(&byte) = input.get(pos) else {
+        return Err(truncated(pos));
+    };
+    if HEADS[usize::from(byte)].len == 0 {
+        long_value(input, pos, byte, kinds)?;
+    }
+    Err(truncated(pos))
+}
+
+/// Goes past `owed` values, as far as they are there whole and what they claim to hold, a byte for
+/// each value, would end at `limit` at the latest: where that is, and how many are owed there.
+pub fn go_past(
+    input: &[u8],
+    mut pos: usize,
+    mut owed: u64,
+    kinds: &Kinds,
+    limit: usize,
+) -> (usize, u64) {
     let mut ahead = Ahead::new(pos);
     // No attempt at a row of numbers before here.
     let mut no_row = pos;
@@ -74,7 +96,7 @@ pub fn skip(input: &[u8], mut pos: usize, mut owed: u64, kinds: &Kinds) -> Resul
             let start = pos;
             (pos, owed) = numbers(input, pos, owed);
             if pos == start {
-                (pos, owed, _) = points(input, pos, owed, 0);
+                (pos, owed, _) = points(input, pos, owed, 0, limit);
             }
             if pos > start {
                 // Nothing is faster.
@@ -84,31 +106,32 @@ pub fn skip(input: &[u8], mut pos: usize, mut owed: u64, kinds: &Kinds) -> Resul
             no_row = pos + NO_ROW;
         }
         if pos >= ahead.from {
-            (pos, owed) = ahead.skip(input, pos, owed, steps, kinds);
+            (pos, owed) = ahead.skip(input, pos, owed, steps, kinds, limit);
             steps = 0;
         }
         steps += 1;
-        let Some(&byte) = input.get(pos) else {
-            return Err(truncated(pos));
-        };
+        let Some(&byte) = input.get(pos) else { break };
         let (end, inside) = match HEADS[usize::from(byte)] {
-            Head { len: 0, .. } => long_value(input, pos, byte, kinds)?,
+            Head { len: 0, .. } => match long_value(input, pos, byte, kinds) {
+                Ok(value) => value,
+                Err(_) => break,
+            },
             head => (pos + usize::from(head.len), u64::from(head.inside)),
         };
         if end > input.len() {
-            return Err(truncated(pos));
+            break;
         }
-        owed = owed - 1 + inside;
+        let more = owed - 1 + inside;
         // Only what may have something inside is asked, though it be empty, as `parse` does it.
-        if owed > (input.len() - end) as u64 && (inside > 0 || is_container(byte)) {
-            return Err(truncated(pos));
+        if more > limit.saturating_sub(end) as u64 && (inside > 0 || is_container(byte)) {
+            break;
         }
-        pos = end;
+        (pos, owed) = (end, more);
         if inside >= MIN_ROW {
             no_row = pos;
         }
     }
-    Ok(pos)
+    (pos, owed)
 }
 
 fn is_container(byte: u8) -> bool {
@@ -211,14 +234,20 @@ fn wide<const WIDTH: usize>(input: &[u8], mut pos: usize, mut owed: u64, byte: u
 }
 
 /// The same for a row of points, arrays of two or three doubles each, and how many numbers each has.
-/// `outside` is owed behind the row.
+/// `outside` is owed behind the row; `limit` is where all of it ends at the latest.
 #[inline(never)]
-pub fn points(input: &[u8], pos: usize, owed: u64, outside: u64) -> (usize, u64, u64) {
+pub fn points(
+    input: &[u8],
+    pos: usize,
+    owed: u64,
+    outside: u64,
+    limit: usize,
+) -> (usize, u64, u64) {
     const PAIR: u8 = wire::FIXARRAY | 2;
     const TRIPLE: u8 = wire::FIXARRAY | 3;
     let ((pos, owed), n) = match input.get(pos) {
-        Some(&PAIR) => (points_of::<2, 19>(input, pos, owed, outside), 2),
-        Some(&TRIPLE) => (points_of::<3, 28>(input, pos, owed, outside), 3),
+        Some(&PAIR) => (points_of::<2, 19>(input, pos, owed, outside, limit), 2),
+        Some(&TRIPLE) => (points_of::<3, 28>(input, pos, owed, outside, limit), 3),
         _ => ((pos, owed), 0),
     };
     (pos, owed, n)
@@ -230,6 +259,7 @@ fn points_of<const N: usize, const WIDTH: usize>(
     mut pos: usize,
     mut owed: u64,
     outside: u64,
+    limit: usize,
 ) -> (usize, u64) {
     let header = wire::FIXARRAY | N as u8;
     while owed >= POINTS as u64
@@ -240,7 +270,7 @@ fn points_of<const N: usize, const WIDTH: usize>(
             other | (point[0] ^ header) | numbers
         }) == 0
         // The claim of each array: if there is room behind the last, there was before.
-        && owed + outside - POINTS as u64 <= (input.len() - pos - POINTS * WIDTH) as u64
+        && owed + outside - POINTS as u64 <= limit.saturating_sub(pos + POINTS * WIDTH) as u64
     {
         pos += POINTS * WIDTH;
         owed -= POINTS as u64;

@@ -348,7 +348,7 @@ impl Validator {
                     if pos == start && self.open < rules.max_depth {
                         let before = f.left;
                         let n;
-                        (pos, f.left, n) = points(input, pos, f.left, f.owed);
+                        (pos, f.left, n) = points(input, pos, f.left, f.owed, input.len());
                         if pos > start {
                             self.summary.nodes += n * (before - f.left);
                             self.summary.depth = self.summary.depth.max(self.open + 1);

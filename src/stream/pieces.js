@@ -1,74 +1,131 @@
 'use strict';
 
-// The pieces of a message that is not complete. Each takes a hundred bytes besides its own, and who
-// sends a message byte by byte must not cost that for every byte: small ones are gathered.
+// The bytes of a message that is not complete. Most are put together as they come, in memory that
+// messages before them have used: new memory costs more than the copy. Large ones stay in pieces
+// until they are complete, so that each byte is copied once; small pieces of them are gathered, for
+// each takes a hundred bytes besides its own.
 
-/** So many pieces are kept as they come; most messages are complete with the next. */
-const AS_THEY_COME = 2;
-/** Larger ones are, too: those that stay as they are, and copies (`bench/streams.mjs`, chunks). */
+/** Memory that messages are put together in, each four times as large, so that one takes no more than
+ * that (`bench/streams.mjs`, chunks). */
+const SIZES = [1 << 8, 1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20];
+const MAX_JOINED = SIZES[SIZES.length - 1];
+/** Of larger messages, pieces from this size on are kept as they come, if they stay as they are. */
 const SMALL_BYTES = 1 << 10;
 const SMALL_COPY_BYTES = 1 << 12;
-/** Memory that small ones are gathered in: as much as there is of the message, within these. */
-const MIN_GATHERED = 1 << 13;
-const MAX_GATHERED = 1 << 17;
+/** Memory that the smaller ones are gathered in. */
+const GATHERED_BYTES = 1 << 17;
+
+/** One of each size that is not in use. */
+const spare = SIZES.map(() => null);
+
+function takeMemory(bytes) {
+  const index = SIZES.findIndex((size) => size >= bytes);
+  const memory = spare[index] ?? Buffer.allocUnsafeSlow(SIZES[index]);
+  spare[index] = null;
+  return memory;
+}
+
+/** Nobody reads `memory` any more. */
+function giveBack(memory) {
+  if (memory !== null) spare[SIZES.indexOf(memory.length)] = memory;
+}
 
 class Pieces {
   /** `keepsChunks`: whether what is added stays as it is. */
   constructor(keepsChunks) {
     this.keepsChunks = keepsChunks;
     this.small = keepsChunks ? SMALL_BYTES : SMALL_COPY_BYTES;
-    this.clear();
+    /** Where the message is put together. */
+    this.memory = null;
+    this.reset();
   }
 
-  clear() {
-    this.list = [];
-    this.size = 0;
-    /** Where small pieces go, how much of that is taken, and since where they are not in the list. */
+  reset() {
     this.memory = null;
+    this.size = 0;
+    /** The pieces of a large message. */
+    this.list = null;
+    /** Where small ones go, how much of that is taken, and since where they are not in the list. */
+    this.gathered = null;
     this.taken = 0;
     this.start = 0;
   }
 
-  add(piece) {
+  clear() {
+    giveBack(this.memory);
+    this.reset();
+  }
+
+  /** Whether `more` bytes are still put together with those before them. */
+  joins(more) {
+    return this.list === null && this.size + more <= MAX_JOINED;
+  }
+
+  /** At least `missing` bytes follow `piece`. */
+  add(piece, missing) {
     const { length } = piece;
+    if (this.joins(length + missing)) this.join(piece);
+    else this.keep(piece);
     this.size += length;
-    if (this.list.length < AS_THEY_COME || length >= this.small) {
+  }
+
+  join(piece) {
+    const size = this.size + piece.length;
+    if (this.memory === null || this.memory.length < size) {
+      const memory = takeMemory(size);
+      if (this.memory !== null) memory.set(this.memory.subarray(0, this.size));
+      giveBack(this.memory);
+      this.memory = memory;
+    }
+    this.memory.set(piece, this.size);
+  }
+
+  keep(piece) {
+    this.list ??= this.size > 0 ? [this.memory.subarray(0, this.size)] : [];
+    const { length } = piece;
+    if (length >= this.small) {
       this.settle();
       this.list.push(this.keepsChunks ? piece : Buffer.from(piece));
       return;
     }
-    if (this.memory === null || this.memory.length - this.taken < length) this.more();
-    this.memory.set(piece, this.taken);
+    if (this.gathered === null || this.gathered.length - this.taken < length) {
+      this.settle();
+      this.gathered = Buffer.allocUnsafeSlow(GATHERED_BYTES);
+      this.taken = 0;
+      this.start = 0;
+    }
+    this.gathered.set(piece, this.taken);
     this.taken += length;
-  }
-
-  more() {
-    this.settle();
-    const bytes = Math.min(Math.max(this.size, MIN_GATHERED), MAX_GATHERED);
-    this.memory = Buffer.allocUnsafeSlow(bytes);
-    this.taken = 0;
-    this.start = 0;
   }
 
   /** What was gathered becomes one piece. */
   settle() {
     if (this.start === this.taken) return;
-    this.list.push(this.memory.subarray(this.start, this.taken));
+    this.list.push(this.gathered.subarray(this.start, this.taken));
     this.start = this.taken;
   }
 
-  /** All pieces in their order. */
-  all() {
+  /** What there is from `at` on, in its order: of a message in pieces, those from there on. */
+  from(at) {
+    if (at === this.size) return [];
+    if (this.list === null) return [this.memory.subarray(at, this.size)];
+    // Of a large message nothing waits to be looked at.
     this.settle();
     return this.list;
   }
 
-  /** The whole message, with its last piece. */
-  concat(last) {
-    this.settle();
-    this.list.push(last);
-    return Buffer.concat(this.list);
+  /**
+   * The whole message: `bytes` that are its own, or that lie in `memory`, which is given back when
+   * they have been read.
+   */
+  takeWhole() {
+    const { memory } = this;
+    const bytes = this.list === null ? memory.subarray(0, this.size) : Buffer.concat(this.from(0));
+    const isJoined = this.list === null;
+    if (!isJoined) giveBack(memory);
+    this.reset();
+    return { bytes, memory: isJoined ? memory : null };
   }
 }
 
-module.exports = { Pieces };
+module.exports = { Pieces, giveBack };

@@ -1,18 +1,26 @@
 'use strict';
 
 // Chunks → values. What is complete in a chunk comes out of it in one call. Of a message that goes
-// on in the next chunk every byte is looked at once, for its end; then it is put together, once, and
-// unpacked like any other.
+// on in the next chunk every byte is looked at once, for its end; when that has come it is unpacked
+// like any other. How many bytes are missing at least is known, and none is looked at before these
+// have come: much at a time goes faster.
 
 const { types } = require('node:util');
 const { FAULT_KEY, FAULT_RECORD, FAULT_TRUNCATED, MODE_FROM } = require('../tape');
 const { STATUS_MORE, STATUS_OK } = require('../tape');
 const { MsgpackError } = require('../error');
 const { fault, toUint8Array } = require('../unpack');
-const { Pieces } = require('./pieces');
+const { Pieces, giveBack } = require('./pieces');
 
 /** A larger chunk is taken in such pieces, so that not all of its values exist at once. */
 const PIECE_BYTES = 1 << 20;
+
+/** So much of a message is looked at as it comes, and no more waits to be than this: what is damaged is
+ * told soon. */
+const LOOKED_AT_ONCE = 1 << 12;
+const MAX_WAITING = 1 << 16;
+/** A smaller chunk is looked at together with those before it, if these have not been yet. */
+const JOINED_BYTES = 1 << 14;
 
 /** Whether it can be cut and read as it is. */
 function isPlainBytes(chunk) {
@@ -31,6 +39,11 @@ class Reader {
     /** The message that is not complete, and its scanner. */
     this.pieces = new Pieces(keepsChunks);
     this.scanner = -1;
+    /** How much of it has been looked at, and how many bytes follow that at least. */
+    this.scanned = 0;
+    this.missing = 0;
+    /** How many bytes it takes, once that is known. */
+    this.size = -1;
     /** Bytes of the stream before the message or the chunk at hand. */
     this.base = 0;
     /** What is wrong with the stream, once the values before it have been taken. */
@@ -41,14 +54,19 @@ class Reader {
   push(chunk) {
     if (this.scanner === -1 || this.one.isCalling()) return this.lists(chunk);
     if (!isPlainBytes(chunk) || chunk.length > PIECE_BYTES) return this.lists(chunk);
-    // Most chunks of a large message neither end it nor are worth a generator.
-    const status = this.scan(chunk, 0);
-    if (status !== STATUS_MORE) return this.lists(chunk, status);
-    this.pieces.add(chunk);
-    return NO_LISTS;
+    // Most chunks of a large message do not end it, and are worth no generator.
+    let end;
+    try {
+      end = this.goOn(chunk);
+    } catch (error) {
+      this.fail(error);
+      return NO_LISTS;
+    }
+    return end === -1 ? NO_LISTS : this.lists(chunk, end);
   }
 
-  *lists(chunk, scanned) {
+  /** `end` is where the open message ends in `chunk`, if that is known. */
+  *lists(chunk, end) {
     let bytes;
     try {
       bytes = isPlainBytes(chunk) ? chunk : toUint8Array(chunk);
@@ -59,7 +77,7 @@ class Reader {
     for (let at = 0; at < bytes.length && this.error === null; at += PIECE_BYTES) {
       const isWhole = at === 0 && bytes.length <= PIECE_BYTES;
       const piece = isWhole ? bytes : bytes.subarray(at, at + PIECE_BYTES);
-      const values = this.take(piece, scanned);
+      const values = this.take(piece, end);
       const { finish } = this.source;
       if (finish !== null) values.forEach(finish);
       if (values.length > 0) yield values;
@@ -67,14 +85,15 @@ class Reader {
   }
 
   /** The values that a piece of at most PIECE_BYTES completes. */
-  take(piece, scanned) {
+  take(piece, end) {
     let values = [];
     let at = 0;
     if (this.one.isCalling()) this.moveOn();
     try {
       if (this.scanner !== -1) {
-        at = this.goOn(piece, values, scanned);
+        at = end ?? this.goOn(piece);
         if (at === -1) return values;
+        this.unpackOpen(values);
       }
       if (at < piece.length) values = this.complete(piece, at, values);
     } catch (error) {
@@ -83,21 +102,53 @@ class Reader {
     return values;
   }
 
-  /** Looks for the end of the open message in `piece`; where it is, or -1. */
-  goOn(piece, values, scanned) {
-    if (!this.find(piece, 0, scanned)) return -1;
-    const end = this.end();
-    // Memory of our own, so that nothing of it need be copied.
-    const message = this.pieces.concat(piece.subarray(0, end));
+  /** Looks for the end of the open message in `piece`: where it is, or -1. */
+  goOn(piece) {
+    const { pieces } = this;
+    const { length } = piece;
+    const before = pieces.size;
+    const canJoin = pieces.joins(length);
+    if (canJoin && this.canWait(before + length)) {
+      pieces.add(piece, 0);
+      return -1;
+    }
+    if (canJoin && length < JOINED_BYTES) {
+      pieces.add(piece, 0);
+      this.size = this.lookOn();
+    } else {
+      this.lookOn();
+      this.size = this.look([piece], piece);
+      if (this.size === -1) pieces.add(piece, this.missing);
+      else pieces.add(piece.subarray(0, this.size - before), 0);
+    }
+    return this.size === -1 ? -1 : this.size - before;
+  }
+
+  /** Whether the open message cannot end within `size` bytes, and all that is new of it can wait. */
+  canWait(size) {
+    const { scanned } = this;
+    return (
+      size < scanned + this.missing && scanned >= LOOKED_AT_ONCE && size - scanned <= MAX_WAITING
+    );
+  }
+
+  /** The open message has come. */
+  unpackOpen(values) {
+    const { size } = this;
     const { unpackers, flags, maxDepth } = this.source;
+    const { bytes, memory } = this.pieces.takeWhole();
     this.close();
     try {
-      values.push(unpackers.unpack(message, flags, maxDepth, false, MODE_FROM, 0));
+      // What is in memory of its own need not be copied.
+      const copies = memory !== null;
+      const message = bytes.length === size ? bytes : bytes.subarray(0, size);
+      values.push(unpackers.unpack(message, flags, maxDepth, copies, MODE_FROM, 0));
     } catch (error) {
       throw shifted(error, this.base);
+    } finally {
+      giveBack(memory);
     }
-    this.base += message.length;
-    return end;
+    this.base += size;
   }
 
   /** All messages that are complete in `piece` from `at` on, and the start of one that is not. */
@@ -147,7 +198,7 @@ class Reader {
   keepOrFail(piece, from) {
     this.open();
     try {
-      if (this.find(piece, from)) throw fault(FAULT_TRUNCATED, this.base);
+      if (this.find(piece, from) !== -1) throw fault(FAULT_TRUNCATED, this.base);
     } catch (error) {
       this.fail(error);
     }
@@ -162,8 +213,8 @@ class Reader {
       this.open();
       let end;
       try {
-        if (!this.find(piece, from)) return values;
-        end = this.end();
+        end = this.find(piece, from);
+        if (end === -1) return values;
         this.close();
       } catch (error) {
         this.fail(error);
@@ -183,56 +234,65 @@ class Reader {
 
   open() {
     this.scanner = this.one.native.openScan();
+    this.scanned = 0;
+    this.missing = 0;
+  }
+
+  /** Where the message ends that starts at `from`, or -1: then the rest of the piece is kept. */
+  find(piece, from) {
+    const rest = from === 0 ? piece : piece.subarray(from);
+    const size = this.look([rest], rest);
+    if (size !== -1) return from + size;
+    this.pieces.add(rest, this.missing);
+    return -1;
+  }
+
+  /** Looks at what has waited. */
+  lookOn() {
+    return this.look(this.pieces.from(this.scanned), null);
   }
 
   /**
-   * Whether the open message ends in `piece`; if not, the rest of the piece is kept. `scanned` is what
-   * looking for that has brought already.
+   * Looks at what follows: how many bytes the open message takes, or -1 while it does not end.
+   * `outside` is what is not in the pieces yet.
    */
-  find(piece, from, scanned) {
-    let status = scanned ?? this.scan(piece, from);
-    if (status === FAULT_RECORD && this.source.unpackers.loadStructures()) {
-      status = this.scanAgain(piece, from);
+  look(views, outside, isAnew = false) {
+    for (const view of views) {
+      const status = this.scan(view);
+      if (status === STATUS_OK) return this.scanned + this.one.end();
+      if (status === FAULT_RECORD && !isAnew && this.source.unpackers.loadStructures()) {
+        // There are more structures now.
+        this.reopen(this.one);
+        const all = this.pieces.from(0);
+        return this.look(outside === null ? all : [...all, outside], outside, true);
+      }
+      if (status !== STATUS_MORE) throw fault(status, this.base + this.one.faultOffset());
+      this.scanned += view.length;
+      this.missing = this.one.missing();
     }
-    if (status === STATUS_OK) return true;
-    if (status !== STATUS_MORE) throw fault(status, this.base + this.one.faultOffset());
-    this.pieces.add(piece.subarray(from));
-    return false;
+    return -1;
   }
 
-  scan(piece, from) {
-    return this.one.scan(piece, this.scanner, this.source.flags, from, this.maxMessageSize);
+  scan(view) {
+    return this.one.scan(view, this.scanner, this.source.flags, 0, this.maxMessageSize);
   }
 
   /** An extension of this very reader's message has brought this: another must unpack it. */
   moveOn() {
     const one = this.source.unpackers.free();
-    if (this.scanner === -1) this.one = one;
-    else this.reopen(one);
+    if (this.scanner === -1) {
+      this.one = one;
+      return;
+    }
+    this.reopen(one);
+    this.lookOn();
   }
 
-  /** There are more structures now: goes through the open message anew. */
-  scanAgain(piece, from) {
-    const status = this.reopen(this.one);
-    if (status !== STATUS_MORE) return status;
-    return this.scan(piece, from);
-  }
-
-  /** Has `one` look at what there is of the open message. */
+  /** Has `one` look at the open message from its start. */
   reopen(one) {
     this.one.native.closeScan(this.scanner);
     this.one = one;
     this.open();
-    let status = STATUS_MORE;
-    for (const piece of this.pieces.all()) {
-      status = one.scan(piece, this.scanner, this.source.flags, 0, this.maxMessageSize);
-      if (status !== STATUS_MORE) break;
-    }
-    return status;
-  }
-
-  end() {
-    return this.one.end();
   }
 
   /** Lets go of the open message. */
@@ -244,6 +304,7 @@ class Reader {
 
   /** No more comes: the error, if that is in the middle of a message. */
   finish() {
+    if (this.error === null && this.scanner !== -1) this.lookAtLast();
     if (this.error === null && this.scanner !== -1) {
       const offset = this.base + this.pieces.size;
       this.error = new MsgpackError(
@@ -254,6 +315,16 @@ class Reader {
     }
     this.close();
     return this.error;
+  }
+
+  /** What still waits may be damaged. */
+  lookAtLast() {
+    try {
+      if (this.one.isCalling()) this.moveOn();
+      else if (this.scanned < this.pieces.size) this.lookOn();
+    } catch (error) {
+      this.fail(error);
+    }
   }
 
   fail(error) {

@@ -5,13 +5,17 @@
 
 use std::collections::HashMap;
 
-use crate::look::skip::{HEADS, Head};
+use crate::look::rhythm::Rhythm;
+use crate::look::skip::{HEADS, Head, Kinds, go_past};
 use crate::tape::*;
 use crate::unpack::records::{FIRST_ID, Id, Structures, defined_id};
 use crate::wire;
 
 /// The longest header: an ext 32 with its type, and the two bytes of a record's id behind it.
 const MAX_HEADER: usize = 8;
+
+/// From so much on it is faster to skip in several places at once (`bench/streams.mjs`, chunks).
+const LARGE_PIECE: usize = 1 << 13;
 
 pub struct Scanner {
     /// Values to come, and bytes of the value at hand.
@@ -21,6 +25,7 @@ pub struct Scanner {
     header_len: usize,
     /// Bytes of the message so far.
     seen: u64,
+    rhythm: Rhythm,
     /// The next array is the names of this structure, by its index.
     defines: Option<(usize, bool)>,
     /// Values to come that are such names: a number among them is no id.
@@ -46,8 +51,17 @@ pub enum Scan {
 /// What the types of the codec mean to it.
 pub struct Meaning<'a> {
     pub kinds: &'a [i32; 256],
+    /// Whether an ext among them may say more of what follows than that a value belongs to it.
+    pub has_distant: bool,
     pub records: bool,
     pub strict_ids: bool,
+}
+
+impl Meaning<'_> {
+    /// Whether a number of values is all that can be missing.
+    fn is_plain(&self) -> bool {
+        !self.records && !self.has_distant
+    }
 }
 
 impl Default for Scanner {
@@ -58,6 +72,7 @@ impl Default for Scanner {
             header: [0; MAX_HEADER],
             header_len: 0,
             seen: 0,
+            rhythm: Rhythm::default(),
             defines: None,
             names: 0,
             has_bundle: false,
@@ -91,7 +106,12 @@ impl Scanner {
                 }
             }
             if self.header_len == 0 {
+                let start = pos;
+                if meaning.is_plain() {
+                    pos = self.skip_plain(piece, pos, meaning.kinds, max);
+                }
                 pos += self.skip_simple(&piece[pos..], meaning.records, max);
+                self.rhythm.rest(pos - start);
             }
             if self.owed == 0 {
                 if self.seen > max {
@@ -113,6 +133,7 @@ impl Scanner {
                 return self.more(max);
             }
             let at = (self.seen - self.header_len as u64) as usize;
+            self.rhythm.cut(first);
             self.value(at, meaning, structures)?;
             self.header_len = 0;
             if self.seen + self.owed + self.skip > max {
@@ -131,6 +152,21 @@ impl Scanner {
             self.seen += 1;
         }
         true
+    }
+
+    /// Goes past what takes no closer look, in the fastest way, where nothing but a number of values can
+    /// be missing.
+    fn skip_plain(&mut self, piece: &[u8], pos: usize, kinds: &Kinds, max: u64) -> usize {
+        let room = usize::try_from(max.saturating_sub(self.seen)).unwrap_or(usize::MAX);
+        let limit = pos.saturating_add(room);
+        let (end, owed) = if piece.len() - pos >= LARGE_PIECE {
+            go_past(piece, pos, self.owed, kinds, limit)
+        } else {
+            self.rhythm.go_past(piece, pos, self.owed, limit)
+        };
+        self.owed = owed;
+        self.seen += (end - pos) as u64;
+        end
     }
 
     /// Goes past values of which the first byte or two say all, and that are there whole.
@@ -340,6 +376,114 @@ impl Scanner {
             wire::ARRAY16 | wire::MAP16 => 3,
             wire::ARRAY32 | wire::MAP32 => 5,
             _ => 1,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::look::skip::skip;
+
+    /// Alike objects, some with a string of another length or a value more, and now and then an array
+    /// of anything.
+    fn message(mut seed: u64, count: u16) -> Vec<u8> {
+        let mut random = move |below: u64| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (seed >> 33) % below
+        };
+        let mut input = vec![wire::ARRAY16, (count >> 8) as u8, count as u8];
+        for i in 0..count {
+            let [high, low] = i.to_be_bytes();
+            match random(40) {
+                0 => {
+                    input.extend([0x98, 1, 0xcc, 200, 0xa2, b'h', b'i', 0xc0, 0xd9, 2, b'y', b'o']);
+                    input.extend([0xc4, 3, 1, 2, 3, 0x81, 0xa0, 0x90, 0xd6, 5, 1, 2, 3, 4]);
+                }
+                1 => {
+                    input.extend([0x83, 0xa1, b'i', 0xcd, high, low, 0xa1, b's', 0xa0, 0xa0, 0x82])
+                }
+                2 => input.extend([0xd9, 40]),
+                _ => input.extend([0x82, 0xa1, b'i', 0xcd, high, low, 0xa1, b's']),
+            }
+            let len = match input.last() {
+                Some(b's') => random(2) * 6,
+                Some(0x82) => {
+                    input.extend([1, 2, 3]);
+                    3
+                }
+                Some(40) => {
+                    input.extend([b' '; 40]);
+                    continue;
+                }
+                _ => continue,
+            };
+            input.push(0xa0 | len as u8);
+            input.extend(vec![b'x'; len as usize]);
+        }
+        input
+    }
+
+    #[test]
+    fn the_end_is_where_skipping_ends_whatever_the_pieces() {
+        let kinds = [KIND_EXT; 256];
+        let meaning =
+            Meaning { kinds: &kinds, has_distant: false, records: false, strict_ids: false };
+        let structures = Structures::default();
+        for seed in 0..6 {
+            let mut input = message(seed, 6000);
+            let end = skip(&input, 0, 1, &kinds).unwrap_or(0);
+            assert_eq!(end, input.len(), "seed {seed}");
+            input.extend([7; 100]);
+            for step in [1, 7, 100, 1000, 4000, 9000, 20_000, 70_000] {
+                let mut scanner = Scanner::default();
+                let (mut at, mut found) = (0, None);
+                for piece in input.chunks(step) {
+                    match scanner.scan(piece, u64::MAX, &meaning, &structures) {
+                        Ok(Scan::Complete(here)) => {
+                            found = Some(at + here);
+                            break;
+                        }
+                        Ok(Scan::More(missing)) => {
+                            at += piece.len();
+                            assert!(at + missing as usize <= end, "seed {seed}, step {step}");
+                        }
+                        Err(fault) => panic!("{fault:?} at {at}, seed {seed}, step {step}"),
+                    }
+                }
+                assert_eq!(found, Some(end), "seed {seed}, step {step}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_claims_too_much_is_told_wherever_it_is() {
+        let kinds = [KIND_EXT; 256];
+        let meaning =
+            Meaning { kinds: &kinds, has_distant: false, records: false, strict_ids: false };
+        for at in [0, 1, 50, 2000, 5000] {
+            let mut input = vec![wire::ARRAY16, 0x17, 0x70];
+            for i in 0..6000 {
+                if i == at {
+                    input.extend([0xdd, 0, 1, 0, 0]);
+                } else {
+                    input.extend([0x82, 0xa1, b'a', 1, 0xa1, b'b', 0xc3]);
+                }
+            }
+            let claim = 3 + 7 * at;
+            let max = (claim + 5 + 0x1_0000 + 5998 - at) as u64;
+            for (max, is_too_large) in [(max, true), (max + 1, false)] {
+                for step in [1, 100, 1000, 9000, 70_000] {
+                    let mut scanner = Scanner::default();
+                    let mut fault = None;
+                    for piece in input[..claim + 5].chunks(step) {
+                        let scanned = scanner.scan(piece, max, &meaning, &Structures::default());
+                        fault = fault.or(scanned.err());
+                    }
+                    let expected = is_too_large.then(|| Fault::at(FAULT_TOO_LARGE, claim));
+                    assert_eq!(fault, expected, "{at}, step {step}");
+                }
+            }
         }
     }
 }

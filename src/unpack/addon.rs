@@ -289,6 +289,7 @@ unsafe extern "C" fn scan(env: napi_env, info: napi_callback_info) -> napi_value
         let options = words[OPTIONS as usize];
         let meaning = Meaning {
             kinds: &unpacker.parser.ext_kinds,
+            has_distant: unpacker.parser.has_distant,
             records: options & OPT_RECORDS != 0,
             strict_ids: options & OPT_STRICT_IDS != 0,
         };

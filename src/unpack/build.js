@@ -318,6 +318,8 @@ function createBuilder(binding, features) {
 
   const end = () => F[OFFSET_F64];
   const faultOffset = () => F[LENGTH_F64];
+  /** After a scan that has not found the end: how many bytes follow at least. */
+  const missing = () => F[LENGTH_F64];
 
   function openText() {
     return typeof texts === 'string' ? texts : texts[nextText++];
@@ -866,6 +868,7 @@ function createBuilder(binding, features) {
     faultOffset,
     forget,
     isCalling: () => isCalling,
+    missing,
     native,
     parse,
     parseAhead,

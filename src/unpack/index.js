@@ -160,11 +160,12 @@ function createOne(binding, features) {
     throw fault(builder.status(), builder.faultOffset());
   }
 
-  const { end, faultOffset, isCalling, native, parseAhead, scan, stopped } = builder;
+  const { end, faultOffset, isCalling, missing, native, parseAhead, scan, stopped } = builder;
   return {
     end,
     faultOffset,
     isCalling,
+    missing,
     native,
     parseAhead,
     scan,

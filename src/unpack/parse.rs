@@ -156,6 +156,8 @@ pub struct Parser {
     message_mark: usize,
     /// By ext type: what it means, one of the `KIND_…` values.
     pub ext_kinds: [i32; 256],
+    /// Whether an ext may say more of what follows than that a value belongs to it.
+    pub has_distant: bool,
     is_extended: bool,
     pub structures: Structures,
     /// Ids of objects that the message has defined.
@@ -226,6 +228,7 @@ impl Default for Parser {
             message_mark: 0,
             last_root: Root { pos: 0, keys: 0, values: 0, structures: 0 },
             ext_kinds: [KIND_EXT; 256],
+            has_distant: false,
             is_extended: false,
             structures: Structures::default(),
             ids: HashSet::new(),
@@ -245,6 +248,8 @@ impl Parser {
     pub fn set_ext_kind(&mut self, ext_type: u8, kind: i32) {
         self.ext_kinds[usize::from(ext_type)] = kind;
         self.is_extended |= kind != KIND_EXT;
+        let has = |wanted| self.ext_kinds.contains(&wanted);
+        self.has_distant = has(KIND_ID) || has(KIND_RECORD) || has(KIND_BUNDLE);
     }
 
     /// Objects that are pointed at, and bundles of strings, come in one piece.

@@ -205,6 +205,7 @@ pub fn stream_cuts(data: &[u8]) {
     parser.structures.end_message();
     let meaning = Meaning {
         kinds: &parser.ext_kinds,
+        has_distant: parser.has_distant,
         records: options.records,
         strict_ids: options.strict_ids,
     };
