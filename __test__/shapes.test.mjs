@@ -1,7 +1,7 @@
 // Object shapes over time: whatever has been learnt from earlier objects, each is written as it is.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { pack, unpack } from '../index.js';
+import { Packr, pack, unpack } from '../index.js';
 import { generator, packs, sameBytes, seedOf, stillWorks } from './helpers.mjs';
 import { refPack } from './reference.mjs';
 
@@ -529,4 +529,56 @@ test('random sequences of random shapes', (t) => {
   };
   for (let i = 0; i < 5000; i++)
     check(next.below(3) ? make(3) : [make(2), make(2), make(1)], `${i}`);
+});
+
+test('shapes that take turns at a place: each object by its own keys, whatever else it is', () => {
+  const random = generator(20_261_201);
+  class Own {
+    constructor(n) {
+      this.a = n;
+    }
+  }
+  class Getter extends Own {
+    toJSON() {
+      return { json: this.a };
+    }
+  }
+  const hidden = (n) =>
+    Object.defineProperty({ a: n, b: 'hidden' }, 'toJSON', { value: () => [n], enumerable: false });
+  const kinds = [
+    (n) => ({ a: n, b: 'b' }),
+    (n) => ({ a: n, c: [n] }),
+    (n) => ({ a: n, b: 'b', c: { d: n } }),
+    (n) => ({ b: n }),
+    (n) => ({ a: undefined, b: n }),
+    (n) => ({ a: () => n, c: n }),
+    (n) => ({ [n % 3]: n, a: n }),
+    (n) => Object.assign(Object.create(null), { a: n, b: 'b' }),
+    (n) => Object.assign(Object.create({ inherited: 1 }), { a: n, b: 'b' }),
+    (n) => new Own(n),
+    (n) => new Getter(n),
+    hidden,
+    (n) => [n],
+    (n) => `text ${n}`,
+    () => ({}),
+    (n) => Object.fromEntries(Array.from({ length: 130 }, (_, i) => [`k${i}`, n])),
+    (n) => ({ a: n, b: 'b', ['x'.repeat(300)]: 1 }),
+  ];
+  const many = (n) => ({ [`key ${n % 700}`]: n });
+  for (const some of [kinds.slice(0, 2), kinds.slice(0, 5), kinds, [...kinds, many]]) {
+    const list = Array.from({ length: 3000 }, (_, n) => some[random.below(some.length)](n));
+    for (const packr of [{ pack, unpack }, new Packr({})]) {
+      assert.equal(JSON.stringify(packr.unpack(packr.pack(list))), JSON.stringify(list));
+      // The place of what is packed by itself.
+      for (const one of list) {
+        assert.equal(JSON.stringify(packr.unpack(packr.pack(one))), JSON.stringify(one));
+      }
+    }
+    // A long run of one shape ends it, and it begins again.
+    const runs = some.slice(0, 5).flatMap((make) => Array.from({ length: 200 }, (_, n) => make(n)));
+    assert.equal(
+      JSON.stringify(unpack(pack([...runs, ...list]))),
+      JSON.stringify([...runs, ...list]),
+    );
+  }
 });

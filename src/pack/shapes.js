@@ -28,8 +28,11 @@ const INDEX_KEY = /^(0|[1-9][0-9]{0,9})$/;
 
 class Node {
   constructor() {
+    /** The child that was taken last, and the one before that. */
     this.lastKey = null;
     this.lastChild = null;
+    this.otherKey = null;
+    this.otherChild = null;
     this.children = null;
     this.shape = null;
   }
@@ -40,6 +43,11 @@ class Site {
   constructor(walk) {
     this.walk = walk;
     this.inner = null;
+    /** How often the shape was another than the one of `walk`. */
+    this.turns = 0;
+    /** Where shapes take turns: the last one, and how many objects in a row had it. */
+    this.shape = null;
+    this.same = 0;
     /** The keys of the Map last seen here, and once they came again, their shape. */
     this.mapKeys = null;
     this.mapShape = null;
@@ -135,27 +143,43 @@ class Shapes {
     return true;
   }
 
-  /** The child of `node` for `key`; null when these keys are none to remember. */
-  step(node, key) {
-    let child = node.children === null ? undefined : node.children.get(key);
-    if (child === undefined) {
-      if (key.length > MAX_KEY_UNITS) return null;
-      if (node.children === null) node.children = new Map();
-      const limit = this.room * (node === this.root ? MAX_ROOT_CHILDREN : MAX_CHILDREN);
-      if (node.children.size >= limit) {
-        this.full ||= ++this.refusals > MAX_REFUSALS;
-        return null;
-      }
-      if (this.nodes >= this.room * MAX_NODES) {
-        this.full = true;
-        return null;
-      }
-      this.nodes++;
-      child = new Node();
-      node.children.set(key, child);
+  /** The child of `node` for `key`, which is not its last one; null if there is none. */
+  known(node, key) {
+    let child = node.otherChild;
+    if (node.otherKey !== key) {
+      child = node.children === null ? undefined : node.children.get(key);
+      if (child === undefined) return null;
     }
+    this.turn(node, key, child);
+    return child;
+  }
+
+  turn(node, key, child) {
+    node.otherKey = node.lastKey;
+    node.otherChild = node.lastChild;
     node.lastKey = key;
     node.lastChild = child;
+  }
+
+  /** The child of `node` for `key`; null when these keys are none to remember. */
+  step(node, key) {
+    const known = this.known(node, key);
+    if (known !== null) return known;
+    if (key.length > MAX_KEY_UNITS) return null;
+    if (node.children === null) node.children = new Map();
+    const limit = this.room * (node === this.root ? MAX_ROOT_CHILDREN : MAX_CHILDREN);
+    if (node.children.size >= limit) {
+      this.full ||= ++this.refusals > MAX_REFUSALS;
+      return null;
+    }
+    if (this.nodes >= this.room * MAX_NODES) {
+      this.full = true;
+      return null;
+    }
+    this.nodes++;
+    const child = new Node();
+    node.children.set(key, child);
+    this.turn(node, key, child);
     return child;
   }
 

@@ -46,6 +46,10 @@ const MAX_ROPE_UNITS = 1 << 16;
 const SHORT = 4;
 /** Levels that are walked by recursion; what lies deeper has a stack of its own. */
 const RECURSION = 256;
+/** Objects of other shapes than the last one at a place, after which it is one where they take turns;
+ * and objects of one shape there, after which it is not any more. */
+const MIXED_AFTER = 8;
+const SAME = 64;
 /** SLAB_AT of a message that goes to the addon's own memory. */
 const NO_SLAB = 2 ** 31 - 1;
 /** A word has 28 bits for a count. */
@@ -559,12 +563,53 @@ function createWalker(binding, careful, features) {
       if (found.length > MAX_KEYS && proto === plain && records === null) site.walk = large;
       return dictionary(x, found, p, room, site);
     }
-    if (shape.body !== null) {
-      // Only where the prototype says what the object is, and nothing asks which one it is.
-      if (identity !== null) return shape.body(x, p, room);
-      if (proto === plain || (proto !== null && kinds.has(proto))) site.walk = shape.walk(proto);
-      return shape.body(x, p, room);
+    // Only where the prototype says what the object is, and nothing asks which one it is.
+    if (identity === null && !careful) {
+      if (proto === plain && ++site.turns > MIXED_AFTER) site.walk = mixed;
+      else if (shape.body !== null && (proto === plain || (proto !== null && kinds.has(proto)))) {
+        site.walk = shape.walk(proto);
+      }
     }
+    if (shape.body !== null) return shape.body(x, p, room);
+    return shaped(x, shape, p, room);
+  }
+
+  /**
+   * The walker of a place where objects of several shapes take turns: goes down the tree of keys with
+   * those of the object, which need not be listed for that.
+   */
+  function mixed(x, p, room, hole, site) {
+    if (x.toJSON !== undefined || getPrototypeOf(x) !== plain || room <= T[DEEP_ROOM]) {
+      return other(x, p, room, hole, site);
+    }
+    let node = shapes.root;
+    for (const key in x) {
+      node = node.lastKey === key ? node.lastChild : shapes.known(node, key);
+      if (node === null) return other(x, p, room, hole, site);
+    }
+    const { shape } = node;
+    if (shape === null || shape.hasIndex) {
+      site.walk = other;
+      site.turns = 0;
+      return other(x, p, room, hole, site);
+    }
+    if (shape === site.shape) {
+      if (++site.same >= SAME) {
+        if (shape.body !== null) site.walk = shape.walkPlain;
+        site.turns = 0;
+        site.same = 0;
+      }
+    } else {
+      site.shape = shape;
+      site.same = 0;
+    }
+    if (shape.body !== null) return shape.body(x, p, room);
+    if (p > LIMIT) p = flush(p);
+    return shaped(x, shape, p, room);
+  }
+
+  /** An object of a shape without a walker of its own, or without one yet. */
+  function shaped(x, shape, p, room) {
     if (compiles && shapes.isHot(shape)) return learn(x, shape, p, room);
     const { keys, sites } = shape;
     T[p++] = (shape.id << TAG_BITS) | P_SHAPE;
