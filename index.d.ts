@@ -789,8 +789,9 @@ export interface UnpackIterOptions extends PackrOptions {
   maxMessageSize?: number | undefined;
 
   /**
-   * Default `true` here: the source may use the memory of a chunk again. (What arrives in several
-   * chunks is put together anyway, and its buffers share that memory.)
+   * Default `true` here: the source may use the memory of a chunk again. (A message that arrives in
+   * several chunks is put together anyway: its binaries are copies, or, where it takes more than 1 MiB,
+   * lie in memory that is its own.)
    */
   copyBuffers?: boolean | undefined;
 }
@@ -803,6 +804,7 @@ export interface PackrStreamOptions extends PackrOptions {
   highWaterMark?: number | undefined;
   readableHighWaterMark?: number | undefined;
   signal?: AbortSignal | undefined;
+  /** Of a {@link PackrStream}: how many values may wait. Default 128, as many as are packed at once. */
   writableHighWaterMark?: number | undefined;
 }
 

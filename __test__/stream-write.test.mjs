@@ -1080,3 +1080,20 @@ test('a stream that throws in _writev keeps no other back', async () => {
   assert.deepStrictEqual(unpackMultiple(written()), [1, 2, 3]);
   assert.equal(stream.writableCorked, 0);
 });
+
+test('PackrStream: as many values wait as are packed at once, or as many as the user says', () => {
+  for (const [options, most] of [
+    [{}, 128],
+    [{ useRecords: true }, 128],
+    [{ highWaterMark: 5 }, 5],
+    [{ writableHighWaterMark: 1 }, 1],
+    [{ highWaterMark: 3, writableHighWaterMark: 9 }, 3],
+  ]) {
+    const stream = new PackrStream(options);
+    assert.equal(stream.writableHighWaterMark, most);
+    let written = 1;
+    while (stream.write(written)) written++;
+    assert.equal(written, most, JSON.stringify(options));
+    stream.destroy();
+  }
+});

@@ -4,7 +4,7 @@
 
 const { Transform } = require('node:stream');
 const { OF_NODE, checkMaxMessageSize, sinkOf, sourceOf, split } = require('./options');
-const { packBatch } = require('./batch');
+const { BATCH, packBatch } = require('./batch');
 const { Reader } = require('./reader');
 
 /** What stands for nil in a stream of objects, where null is the end. */
@@ -85,7 +85,13 @@ function createTransforms(codecs) {
 
     constructor(options = {}) {
       const { own, rest } = split(options, OF_NODE);
-      super({ ...own, writableObjectMode: true, readableObjectMode: false });
+      super({
+        // As many as are packed at once, where the user does not say how many may wait.
+        writableHighWaterMark: BATCH,
+        ...own,
+        writableObjectMode: true,
+        readableObjectMode: false,
+      });
       this.#sink = sinkOf(codecs, rest);
     }
 
