@@ -161,8 +161,7 @@ class Reader {
     for (;;) {
       try {
         const list = main.unpackPiece(piece, flags, maxDepth, copies, from);
-        if (values.length === 0) values = list;
-        else for (const value of list) values.push(value);
+        values = values.length === 0 ? list : values.concat(list);
       } catch {
         // An extension has failed: those before it by themselves.
         this.base = start + from;

@@ -23,9 +23,6 @@ class Batch {
 class ValueStream extends Transform {
   #reader;
   #nil;
-  /** What is wrong with the input, while values before it wait to be read. */
-  #failure = null;
-  #callback = null;
 
   constructor(options, reader, nil) {
     super({ ...options, writableObjectMode: false, readableObjectMode: true });
@@ -52,20 +49,18 @@ class ValueStream extends Transform {
   #fail(error, callback) {
     if (this.readableLength === 0) {
       callback(error);
-    } else {
-      this.#failure = error;
-      this.#callback = callback;
+      return;
     }
-  }
-
-  read(size) {
-    const value = super.read(size);
-    if (this.#failure !== null && this.readableLength === 0) {
-      const callback = this.#callback;
-      this.#callback = null;
-      callback?.(this.#failure);
-    }
-    return value;
+    // Only from now on: it is called for every value.
+    const { read } = this;
+    this.read = (size) => {
+      const value = read.call(this, size);
+      if (this.readableLength === 0) {
+        delete this.read;
+        callback(error);
+      }
+      return value;
+    };
   }
 
   _destroy(error, callback) {
