@@ -1,10 +1,11 @@
 // node fuzz/js/amplification.mjs [--seconds N] [--seed S] [--only 'name;…'] [--time]
 //
 // Searches, for every entry point that reads bytes, for the input that makes it allocate the most for
-// its length, and with --time the one that takes the longest: random mixtures of what a message can
-// hold, climbed from where they are best. Each entry has a process of its own, with a nursery so large
-// that nothing is collected between the two looks at the heap, so that garbage counts as well. What is
-// best is then measured at each size, in a process with V8's usual heap.
+// its length, and with --time the one that takes the longest: random mixtures of what a message, or a
+// JSON text, can hold, climbed from where they are best. Each entry has a process of its own, with a
+// nursery so large that nothing is collected between the two looks at the heap, so that garbage counts
+// as well. Where Rust takes the memory, it is what the process grows by at its peak. What is best is
+// then measured at each size, in a process with V8's usual heap.
 
 import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -14,12 +15,28 @@ import * as node from '../../compat/msgpack-node.mjs';
 import * as compat from '../../compat/msgpackr.mjs';
 import { generator } from '../../__test__/helpers.mjs';
 import {
+  get,
+  getMany,
+  has,
+  jsonToMsgpack,
+  jsonToMsgpackAsync,
+  keysAt,
+  lazy,
+  lengthAt,
+  lengthOf,
+  msgpackToJson,
+  msgpackToJsonAsync,
   Packr,
+  slice,
+  typeAt,
   unpack,
+  unpackAsync,
   unpackFrom,
   UnpackrStream,
   unpackIter,
   unpackMultiple,
+  validate,
+  validateAsync,
 } from '../../index.js';
 
 const { values: given } = parseArgs({
@@ -41,6 +58,18 @@ const method = (options) => {
 };
 const inTwo = (bytes) => [bytes.subarray(0, bytes.length >> 1), bytes.subarray(bytes.length >> 1)];
 const streamed = (options) => (bytes) => [...unpackIter(inTwo(bytes), options)];
+
+/** A view of which all has been read. */
+function readAll(bytes) {
+  const view = lazy(bytes);
+  const open = [view];
+  for (let value = open.pop(); value !== undefined; value = open.pop()) {
+    if (typeof value !== 'object' || value === null) continue;
+    for (const inner of Array.isArray(value) ? value : Object.values(value))
+      open.push(inner ?? null);
+  }
+  return view;
+}
 
 /** Makes each entry point once; it is then called many times. */
 const ENTRIES = {
@@ -71,7 +100,36 @@ const ENTRIES = {
     return (bytes) => packr.unpack(bytes);
   },
   'compat/msgpack-node': () => node.unpack,
+  unpackAsync: () => unpackAsync,
+  validate: () => validate,
+  validateAsync: () => validateAsync,
+  get: () => (bytes) => get(bytes, '/0'),
+  'slice, has, typeAt, lengthAt': () => (bytes) => [
+    slice(bytes, '/0/0'),
+    has(bytes, '/x/0'),
+    typeAt(bytes, '/1'),
+    lengthAt(bytes, '/0'),
+  ],
+  lengthOf: () => (bytes) => lengthOf(bytes),
+  getMany: () => (bytes) => getMany(bytes, ['/0', '/1', '/999', '/a', '/b']),
+  keysAt: () => (bytes) => keysAt(bytes),
+  "keysAt, maps: 'map'": () => (bytes) => keysAt(bytes, '', { maps: 'map' }),
+  'lazy, all read': () => readAll,
+  jsonToMsgpack: () => jsonToMsgpack,
+  'jsonToMsgpack, exts': () => (bytes) => jsonToMsgpack(bytes, { exts: true }),
+  'jsonToMsgpack, multiple': () => (bytes) => jsonToMsgpack(bytes, { multiple: true }),
+  jsonToMsgpackAsync: () => jsonToMsgpackAsync,
+  msgpackToJson: () => msgpackToJson,
+  "msgpackToJson, binary: 'array'": () => (bytes) => msgpackToJson(bytes, { binary: 'array' }),
+  'msgpackToJson, space: 2': () => (bytes) => msgpackToJson(bytes, { space: 2 }),
+  'msgpackToJson, space: 10': () => (bytes) => msgpackToJson(bytes, { space: 10 }),
+  msgpackToJsonAsync: () => msgpackToJsonAsync,
 };
+
+const takesText = (name) => name.startsWith('jsonToMsgpack');
+/** Where Rust takes the memory, which V8 does not count. */
+const isNative = (name) =>
+  /^(json|msgpackToJson|validate|getMany|keysAt|lengthOf|slice)/.test(name);
 
 // ── What a message can hold, each by the number of its use, so that it can be new every time
 
@@ -149,8 +207,48 @@ const UNITS = {
   object: (i) =>
     Buffer.concat([hex('d669'), Buffer.from([i >>> 24, i >>> 16, i >>> 8, i]), hex('90')]),
   pointer: fixed('d670 00000000'),
+  control: fixed('a1 01'),
+  controls: fixed('bf 01010101010101 0101010101010101 0101010101010101 0101010101010101'),
+  'bad strs': fixed('bf ffffffffffffff ffffffffffffffff ffffffffffffffff ffffffffffffffff'),
+  'ext −128': fixed('d4 80 ff'),
+  'empty ext −128': fixed('c700 80'),
+  'long float': fixed('ca 80800001'),
+  'map, array key': fixed('81 91c0 c0'),
+  'map, key of controls': fixed('81 93a101a101a101 c0'),
+  false: fixed('c2'),
 };
-const NAMES = Object.keys(UNITS);
+
+const key = (i) => i.toString(36).padStart(3, '_');
+const sixteen = `[${Array(16).fill(0)}]`;
+const TEXT_UNITS = {
+  0: () => '0',
+  '-0': () => '-0',
+  '.1': () => '0.1',
+  '1e9': () => '1e9',
+  null: () => 'null',
+  'empty string': () => '""',
+  'string 1': () => '"a"',
+  control: () => '"\\u0000"',
+  half: () => '"\\ud800"',
+  'ill-formed': () => '"\xff"',
+  'long string': () => `"${'x'.repeat(500)}"`,
+  '[]': () => '[]',
+  '{}': () => '{}',
+  '[0]': () => '[0]',
+  '16 in an array': () => sixteen,
+  '16 arrays of 16': () => `[${Array(16).fill(sixteen)}]`,
+  '16 keys': () => `{${Array.from({ length: 16 }, (_, i) => `"${i.toString(36)}":0`)}}`,
+  'a key': () => '{"a":0}',
+  'a new key': (i) => `{"${key(i)}":0}`,
+  'a key twice': () => '{"a":0,"a":0}',
+  'an empty key, eight times': () => `{${Array(8).fill('"":0')}}`,
+  'nine keys, one twice': () => `{${[...'abcdefghi', 'a'].map((name) => `"${name}":0`)}}`,
+  'a key with an escape': () => '{"\\u0061":0}',
+  ext: () => '{"$ext":5,"data":""}',
+  'chain of arrays': () => '['.repeat(200) + ']'.repeat(200),
+  'chain of objects': () => `${'{"":'.repeat(200)}0${'}'.repeat(200)}`,
+  'chain of equal keys': () => `${'{"":0,"":'.repeat(200)}0${'}'.repeat(200)}`,
+};
 
 /** How the values are held together: a header that is owed `n` of them, and what is before it. */
 const uint32 = (n) => Buffer.from([n >>> 24, n >>> 16, n >>> 8, n]);
@@ -160,9 +258,36 @@ const WRAPS = {
   'a map, new keys': (n) => Buffer.concat([hex('df'), uint32(n)]),
   'a map of ints': (n) => Buffer.concat([hex('df'), uint32(n)]),
   'a series': () => Buffer.alloc(0),
+  'an array 950 deep': (n) => Buffer.concat([Buffer.alloc(950, 0x91), hex('dd'), uint32(n)]),
 };
 
-/** The message of about `size` bytes that `gene` describes. */
+/** Before, after, and in front of each. */
+const TEXT_WRAPS = {
+  'an array': ['[', ']', () => ''],
+  'an array that does not end': ['[', '', () => ''],
+  'an object, new keys': ['{', '}', (i) => `"${key(i)}":`],
+  'an object, one key': ['{', '}', () => '"":'],
+  'an array 700 deep': ['['.repeat(700), ']'.repeat(700), () => ''],
+  'a series': ['', '', () => ''],
+};
+
+/** The message, or the text, of about `size` bytes that `gene` describes. */
+const inputOf = (gene, size) => (gene.isText ? textOf(gene, size) : messageOf(gene, size));
+
+function textOf({ units, wrap }, size) {
+  const [before, after, name] = TEXT_WRAPS[wrap];
+  const parts = [];
+  let length = before.length + after.length;
+  for (let i = 0; length < size; i++) {
+    const { name: unit, run } = units[i % units.length];
+    for (let k = 0; k < run && length < size; k++) {
+      parts.push(name(parts.length) + TEXT_UNITS[unit](parts.length));
+      length += parts.at(-1).length + 1;
+    }
+  }
+  return Buffer.from(before + parts.join(wrap === 'a series' ? '\n' : ',') + after, 'latin1');
+}
+
 function messageOf({ units, wrap }, size) {
   const parts = [];
   let length = 0;
@@ -180,11 +305,14 @@ function messageOf({ units, wrap }, size) {
   return Buffer.concat([WRAPS[wrap](count), ...parts]);
 }
 
-function createGenes(random) {
-  const unit = () => ({ name: random.pick(NAMES), run: random.pick([1, 1, 1, 2, 15, 300, 1e9]) });
+function createGenes(random, isText) {
+  const names = Object.keys(isText ? TEXT_UNITS : UNITS);
+  const wraps = Object.keys(isText ? TEXT_WRAPS : WRAPS);
+  const unit = () => ({ name: random.pick(names), run: random.pick([1, 1, 1, 2, 15, 300, 1e9]) });
   const fresh = () => ({
     units: Array.from({ length: random.pick([1, 1, 1, 2, 3]) }, unit),
-    wrap: random.pick(Object.keys(WRAPS)),
+    wrap: random.pick(wraps),
+    isText,
   });
   const mutated = ({ units, wrap }) => {
     const next = units.map((each) => ({ ...each }));
@@ -199,12 +327,12 @@ function createGenes(random) {
         if (next.length > 1) next.splice(random.below(next.length), 1);
         break;
       default:
-        return { units: next, wrap: random.pick(Object.keys(WRAPS)) };
+        return { units: next, wrap: random.pick(wraps), isText };
     }
-    return { units: next, wrap };
+    return { units: next, wrap, isText };
   };
-  const plain = NAMES.flatMap((name) =>
-    Object.keys(WRAPS).map((wrap) => ({ units: [{ name, run: 1 }], wrap })),
+  const plain = names.flatMap((name) =>
+    wraps.map((wrap) => ({ units: [{ name, run: 1 }], wrap, isText })),
   );
   return { fresh, mutated, plain };
 }
@@ -221,60 +349,77 @@ const total = () => {
 };
 
 /** Whatever comes of it; the message is given up to the first fault. */
-function attempt(call, bytes) {
+async function attempt(call, bytes) {
   try {
-    return call(bytes);
+    return await call(bytes);
   } catch {
     return undefined;
   }
 }
 
 /** Bytes for each byte of the input that a call allocates, garbage too. */
-function allocates(call, bytes) {
+async function allocates(call, bytes) {
   globalThis.gc();
   const before = total();
-  const value = attempt(call, bytes);
+  const value = await attempt(call, bytes);
   const taken = total() - before;
   return value === 0 ? 0 : taken / bytes.length;
 }
 
+/** Bytes for each byte of the input that the process is larger at its peak. */
+async function grows(call, bytes) {
+  globalThis.gc();
+  peakReset();
+  const before = process.memoryUsage.rss();
+  await attempt(call, bytes);
+  return (peakReset() - before) / bytes.length;
+}
+
 /** Nanoseconds a byte, the better of two. */
-function takes(call, bytes) {
+async function takes(call, bytes) {
   let best = Infinity;
   for (let i = 0; i < 2; i++) {
     const start = performance.now();
-    attempt(call, bytes);
+    await attempt(call, bytes);
     best = Math.min(best, performance.now() - start);
   }
   return (1e6 * best) / bytes.length;
 }
 
-const SEARCHED_BYTES = given.time ? 60_000 : 16_000;
 const SIZES = [1000, 100_000, 10_000_000];
+/** The last is 1 MB where millions of proxies would be. */
+const sizesOf = (name) => (name.startsWith('lazy') ? [...SIZES.slice(0, 2), 1_000_000] : SIZES);
 
-function search(name) {
+/** How long the inputs are that are searched: pages of memory are not to be seen in short ones. */
+function searchedBytes(name) {
+  if (name.includes('space')) return 20_000;
+  if (given.time) return 60_000;
+  return isNative(name) ? 300_000 : 16_000;
+}
+
+async function search(name) {
   const random = generator(seed);
-  const { fresh, mutated, plain } = createGenes(random);
+  const { fresh, mutated, plain } = createGenes(random, takesText(name));
   const call = ENTRIES[name]();
-  const judge = given.time ? takes : allocates;
-  const measured = (gene) => {
-    const bytes = messageOf(gene, SEARCHED_BYTES);
+  const judge = given.time ? takes : isNative(name) ? grows : allocates;
+  const measured = async (gene) => {
+    const bytes = inputOf(gene, searchedBytes(name));
     // Once before, so that tables and code are there.
-    attempt(call, bytes);
-    return { gene, score: judge(call, bytes) };
+    await attempt(call, bytes);
+    return { gene, score: await judge(call, bytes) };
   };
   let tried = 0;
   let best = [];
-  const add = (gene) => {
+  const add = async (gene) => {
     tried++;
-    best.push(measured(gene));
+    best.push(await measured(gene));
     best.sort((a, b) => b.score - a.score);
     best = best.slice(0, 12);
   };
   const end = performance.now() + 1000 * seconds;
-  for (const gene of plain) if (performance.now() < end) add(gene);
+  for (const gene of plain) if (performance.now() < end) await add(gene);
   while (performance.now() < end)
-    add(random.below(4) === 0 ? fresh() : mutated(random.pick(best).gene));
+    await add(random.below(4) === 0 ? fresh() : mutated(random.pick(best).gene));
   console.log(JSON.stringify({ tried, best: best.slice(0, 3).map(({ gene }) => gene) }));
 }
 
@@ -285,23 +430,24 @@ function peakReset() {
   return 1024 * Number(kB);
 }
 
-function measure(name, gene) {
+async function measure(name, gene) {
   const call = ENTRIES[name]();
-  const results = SIZES.map((size) => {
-    const bytes = messageOf(gene, size);
-    attempt(call, bytes.subarray(0, 1000));
+  const results = [];
+  for (const size of sizesOf(name)) {
+    const bytes = inputOf(gene, size);
+    await attempt(call, bytes.subarray(0, 1000));
     globalThis.gc();
     const before = total();
     peakReset();
     const resident = process.memoryUsage.rss();
     const start = performance.now();
-    const value = attempt(call, bytes);
+    const value = await attempt(call, bytes);
     const ns = (1e6 * (performance.now() - start)) / bytes.length;
     const peak = (peakReset() - resident) / bytes.length;
     globalThis.gc();
     const kept = (total() - before) / bytes.length;
-    return { kept: value === undefined ? 0 : kept, peak, ns, ok: value !== undefined };
-  });
+    results.push({ kept: value === undefined ? 0 : kept, peak, ns, ok: value !== undefined });
+  }
   console.log(JSON.stringify(results));
 }
 
@@ -314,11 +460,14 @@ function child(flags, ...args) {
   const { status, stdout, stderr } = spawnSync(process.execPath, all.map(String), {
     encoding: 'utf8',
     maxBuffer: 1 << 26,
+    env: { ...process.env, ...GIVEN_BACK },
   });
   if (status !== 0) throw new Error(`${args[1]}: ${stderr}`);
   return JSON.parse(stdout);
 }
 
+/** What glibc is given back goes back to the system, so that the next peak can be seen. */
+const GIVEN_BACK = { MALLOC_MMAP_THRESHOLD_: '65536', MALLOC_TRIM_THRESHOLD_: '65536' };
 const LARGE_NURSERY = ['--min-semi-space-size=64', '--max-semi-space-size=64'];
 
 function all() {
@@ -337,7 +486,10 @@ function all() {
       gene,
       at: child([], '--measure', JSON.stringify({ name, gene })),
     }));
-    const worth = ({ at }) => (given.time ? at[2].ns : Math.max(at[1].kept, at[2].kept));
+    const worth = ({ at }) => {
+      if (given.time) return Math.max(at[1].ns, at[2].ns);
+      return isNative(name) ? at[2].peak : Math.max(at[1].kept, at[2].kept);
+    };
     measured.sort((a, b) => worth(b) - worth(a));
     const { gene, at } = measured[0];
     const kept = at.map((each) => each.kept.toFixed(0));
@@ -348,8 +500,8 @@ function all() {
   }
 }
 
-if (given.search !== undefined) search(given.search);
+if (given.search !== undefined) await search(given.search);
 else if (given.measure !== undefined) {
   const { name, gene } = JSON.parse(given.measure);
-  measure(name, gene);
+  await measure(name, gene);
 } else all();
