@@ -564,7 +564,7 @@ function createWalker(binding, careful, features) {
       return dictionary(x, found, p, room, site);
     }
     // Only where the prototype says what the object is, and nothing asks which one it is.
-    if (identity === null && !careful) {
+    if (identity === null && !careful && recordsOnly === null) {
       if (proto === plain && ++site.turns > MIXED_AFTER) site.walk = mixed;
       else if (shape.body !== null && (proto === plain || (proto !== null && kinds.has(proto)))) {
         site.walk = shape.walk(proto);
