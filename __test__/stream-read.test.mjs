@@ -619,6 +619,13 @@ test('memory that messages are put together in is used again; their values are t
   }
 });
 
+test('empty chunks in the middle of a large message', async () => {
+  const value = [Buffer.alloc(1 << 21, 1)];
+  const [empty, message] = [Buffer.alloc(0), pack(value)];
+  const chunks = inPieces(message, 700_000).flatMap((piece) => [empty, piece, empty]);
+  for (const [name, read] of Object.entries(READERS)) gives(await read(chunks), [value], name);
+});
+
 test('an extension that reads another stream in the middle of a message', () => {
   class Nested {
     constructor(values) {

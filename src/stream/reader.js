@@ -53,7 +53,9 @@ class Reader {
   /** An iterator of the lists of values that `chunk` completes; `error` tells if that was all. */
   push(chunk) {
     if (this.scanner === -1 || this.one.isCalling()) return this.lists(chunk);
-    if (!isPlainBytes(chunk) || chunk.length > PIECE_BYTES) return this.lists(chunk);
+    // The addon knows no memory that is empty.
+    if (!isPlainBytes(chunk) || chunk.length === 0) return this.lists(chunk);
+    if (chunk.length > PIECE_BYTES) return this.lists(chunk);
     // Most chunks of a large message do not end it, and are worth no generator.
     let end;
     try {
