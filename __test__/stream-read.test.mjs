@@ -626,6 +626,32 @@ test('empty chunks in the middle of a large message', async () => {
   for (const [name, read] of Object.entries(READERS)) gives(await read(chunks), [value], name);
 });
 
+test('what waits turns out to be damaged in the middle of another message', async () => {
+  class Sudden {}
+  let meanwhile = () => {};
+  addExtension({
+    Class: Sudden,
+    type: 77,
+    pack: () => Buffer.alloc(1),
+    unpack() {
+      meanwhile();
+      return new Sudden();
+    },
+  });
+  const message = Buffer.alloc(20_000, 1);
+  message.set([0xdd, 0, 1, 0, 0]);
+  message[9050] = 0xc1;
+  for (const size of [10, 5000]) {
+    const stream = new UnpackrStream();
+    const seen = settledLater(stream, `${size}`);
+    stream.write(message.subarray(0, 9000));
+    stream.write(message.subarray(9000, 9100));
+    meanwhile = () => stream.write(message.subarray(9100, 9100 + size));
+    assert.ok(unpack(pack(new Sudden())) instanceof Sudden);
+    failsAt(await seen, [], 'ERR_MSGPACK_INVALID_BYTE', 9050, `${size}`);
+  }
+});
+
 test('an extension that reads another stream in the middle of a message', () => {
   class Nested {
     constructor(values) {

@@ -90,8 +90,8 @@ class Reader {
   take(piece, end) {
     let values = [];
     let at = 0;
-    if (this.one.isCalling()) this.moveOn();
     try {
+      if (this.one.isCalling()) this.moveOn();
       if (this.scanner !== -1) {
         at = end ?? this.goOn(piece);
         if (at === -1) return values;
