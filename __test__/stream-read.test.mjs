@@ -652,6 +652,28 @@ test('what waits turns out to be damaged in the middle of another message', asyn
   }
 });
 
+test('a stream that is destroyed by an extension of its own keeps nothing of the chunk', async () => {
+  class Fatal {}
+  let stream;
+  const fatal = {
+    Class: Fatal,
+    type: 78,
+    pack: () => Buffer.alloc(1),
+    unpack() {
+      stream.destroy();
+      return new Fatal();
+    },
+  };
+  const extensions = [fatal];
+  const message = new Packr({ extensions }).pack(new Fatal());
+  const open = counts.open;
+  stream = new UnpackrStream({ extensions });
+  const closed = soon(once(stream, 'close'));
+  stream.write(Buffer.concat([message, bytes('93 01')]));
+  await closed;
+  assert.equal(counts.open, open);
+});
+
 test('an extension that reads another stream in the middle of a message', () => {
   class Nested {
     constructor(values) {
