@@ -6,6 +6,8 @@ import { readFileSync } from 'node:fs';
 import { PassThrough, Readable, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { test } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import {
   addExtension,
@@ -672,6 +674,19 @@ test('a stream that is destroyed by an extension of its own keeps nothing of the
   stream.write(Buffer.concat([message, bytes('93 01')]));
   await closed;
   assert.equal(counts.open, open);
+});
+
+test('what is known of an open message goes with a reader that is dropped', async () => {
+  setFlagsFromString('--expose-gc');
+  const gc = runInNewContext('gc');
+  const open = counts.open;
+  for (let i = 0; i < 100; i++) new UnpackrStream().write(bytes('93 01'));
+  assert.ok(counts.open >= open + 100);
+  for (let i = 0; i < 100 && counts.open > open; i++) {
+    await new Promise((done) => setTimeout(done, 10));
+    gc();
+  }
+  assert.ok(counts.open <= open + 5, `${counts.open - open} of 100`);
 });
 
 test('an extension that reads another stream in the middle of a message', () => {

@@ -29,6 +29,11 @@ function isPlainBytes(chunk) {
 
 const NO_LISTS = [].values();
 
+/** Of readers that were dropped in the middle of a message, as those of a socket that broke off. */
+const dropped = new FinalizationRegistry(({ native, scanner }) => {
+  if (scanner !== -1) native.closeScan(scanner);
+});
+
 class Reader {
   /** `source` is what unpacks: `{ unpackers, flags, maxDepth, copies, finish }`. */
   constructor(source, { maxMessageSize, keepsChunks }) {
@@ -39,6 +44,8 @@ class Reader {
     /** The message that is not complete, and its scanner. */
     this.pieces = new Pieces(keepsChunks);
     this.scanner = -1;
+    /** The same for when the reader is dropped, once it has had one. */
+    this.held = null;
     /** How much of it has been looked at, and how many bytes follow that at least. */
     this.scanned = 0;
     this.missing = 0;
@@ -234,7 +241,14 @@ class Reader {
   }
 
   open() {
-    this.scanner = this.one.native.openScan();
+    if (this.held === null) {
+      this.held = { native: null, scanner: -1 };
+      dropped.register(this, this.held);
+    }
+    const { native } = this.one;
+    this.scanner = native.openScan();
+    this.held.native = native;
+    this.held.scanner = this.scanner;
     this.scanned = 0;
     this.missing = 0;
   }
@@ -298,8 +312,11 @@ class Reader {
 
   /** Lets go of the open message. */
   close() {
-    if (this.scanner !== -1) this.one.native.closeScan(this.scanner);
-    this.scanner = -1;
+    if (this.scanner !== -1) {
+      this.one.native.closeScan(this.scanner);
+      this.scanner = -1;
+      this.held.scanner = -1;
+    }
     this.pieces.clear();
   }
 
