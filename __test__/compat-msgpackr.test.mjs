@@ -728,6 +728,8 @@ test('options that change what is written', () => {
     [{ useToJSON: true }, [new WithToJSON()]],
     [{ useRecords: (o) => o.a !== undefined }, [{ b: 1 }, { a: 64 }, { a: { b: 1 } }]],
     [{ useRecords: () => false, variableMapSize: true }, [{ b: 1 }, 64]],
+    // Long enough for what is learnt of a place to count.
+    [{ useRecords: (o) => o.i % 3 > 0 }, Array.from({ length: 100 }, (_, i) => ({ i }))],
     [{ useFloat32: true }, [0.1, 7.99]],
     [{ bundleStrings: true }, ['abc']],
   ];

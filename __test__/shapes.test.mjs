@@ -231,6 +231,25 @@ test('keys learnt as own are not written when only Object.prototype has them', (
   }
 });
 
+test('where shapes take turns, a key that all objects get meanwhile is not written', () => {
+  const kinds = [(n) => ({ a: n }), (n) => ({ a: n, b: 2 }), (n) => ({ b: n }), () => ({})];
+  const list = Array.from({ length: 400 }, (_, n) => kinds[n % kinds.length](n));
+  for (let i = 0; i < 5; i++) pack(list);
+  const sudden = {
+    get x() {
+      Object.prototype.b = 'p';
+      return 1;
+    },
+  };
+  let bytes;
+  try {
+    bytes = pack([...list.slice(0, 100), sudden, ...list]);
+  } finally {
+    delete Object.prototype.b;
+  }
+  assert.deepStrictEqual(unpack(bytes), [...list.slice(0, 100), { x: 1 }, ...list]);
+});
+
 test('setters and read-only properties on Object.prototype do not take decoded keys', () => {
   try {
     Object.defineProperty(Object.prototype, 'trap', {

@@ -6,6 +6,8 @@ import { readFileSync } from 'node:fs';
 import { PassThrough, Readable, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { test } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import {
   addExtension,
@@ -617,6 +619,74 @@ test('memory that messages are put together in is used again; their values are t
     const read = [...unpackIter(inPieces(stream, size))];
     assert.deepStrictEqual(read, values, `in pieces of ${size}`);
   }
+});
+
+test('empty chunks in the middle of a large message', async () => {
+  const value = [Buffer.alloc(1 << 21, 1)];
+  const [empty, message] = [Buffer.alloc(0), pack(value)];
+  const chunks = inPieces(message, 700_000).flatMap((piece) => [empty, piece, empty]);
+  for (const [name, read] of Object.entries(READERS)) gives(await read(chunks), [value], name);
+});
+
+test('what waits turns out to be damaged in the middle of another message', async () => {
+  class Sudden {}
+  let meanwhile = () => {};
+  addExtension({
+    Class: Sudden,
+    type: 77,
+    pack: () => Buffer.alloc(1),
+    unpack() {
+      meanwhile();
+      return new Sudden();
+    },
+  });
+  const message = Buffer.alloc(20_000, 1);
+  message.set([0xdd, 0, 1, 0, 0]);
+  message[9050] = 0xc1;
+  for (const size of [10, 5000]) {
+    const stream = new UnpackrStream();
+    const seen = settledLater(stream, `${size}`);
+    stream.write(message.subarray(0, 9000));
+    stream.write(message.subarray(9000, 9100));
+    meanwhile = () => stream.write(message.subarray(9100, 9100 + size));
+    assert.ok(unpack(pack(new Sudden())) instanceof Sudden);
+    failsAt(await seen, [], 'ERR_MSGPACK_INVALID_BYTE', 9050, `${size}`);
+  }
+});
+
+test('a stream that is destroyed by an extension of its own keeps nothing of the chunk', async () => {
+  class Fatal {}
+  let stream;
+  const fatal = {
+    Class: Fatal,
+    type: 78,
+    pack: () => Buffer.alloc(1),
+    unpack() {
+      stream.destroy();
+      return new Fatal();
+    },
+  };
+  const extensions = [fatal];
+  const message = new Packr({ extensions }).pack(new Fatal());
+  const open = counts.open;
+  stream = new UnpackrStream({ extensions });
+  const closed = soon(once(stream, 'close'));
+  stream.write(Buffer.concat([message, bytes('93 01')]));
+  await closed;
+  assert.equal(counts.open, open);
+});
+
+test('what is known of an open message goes with a reader that is dropped', async () => {
+  setFlagsFromString('--expose-gc');
+  const gc = runInNewContext('gc');
+  const open = counts.open;
+  for (let i = 0; i < 100; i++) new UnpackrStream().write(bytes('93 01'));
+  assert.ok(counts.open >= open + 100);
+  for (let i = 0; i < 100 && counts.open > open; i++) {
+    await new Promise((done) => setTimeout(done, 10));
+    gc();
+  }
+  assert.ok(counts.open <= open + 5, `${counts.open - open} of 100`);
 });
 
 test('an extension that reads another stream in the middle of a message', () => {

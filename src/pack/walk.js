@@ -55,7 +55,7 @@ const NO_SLAB = 2 ** 31 - 1;
 /** A word has 28 bits for a count. */
 const MAX_COUNT = 2 ** 27 - 1;
 
-const { getOwnPropertyDescriptor, getPrototypeOf } = Object;
+const { getOwnPropertyDescriptor, getPrototypeOf, hasOwn } = Object;
 const { isArray } = Array;
 const plain = Object.prototype;
 const list = Array.prototype;
@@ -564,7 +564,7 @@ function createWalker(binding, careful, features) {
       return dictionary(x, found, p, room, site);
     }
     // Only where the prototype says what the object is, and nothing asks which one it is.
-    if (identity === null && !careful) {
+    if (identity === null && !careful && recordsOnly === null) {
       if (proto === plain && ++site.turns > MIXED_AFTER) site.walk = mixed;
       else if (shape.body !== null && (proto === plain || (proto !== null && kinds.has(proto)))) {
         site.walk = shape.walk(proto);
@@ -583,10 +583,14 @@ function createWalker(binding, careful, features) {
       return other(x, p, room, hole, site);
     }
     let node = shapes.root;
+    let last = null;
     for (const key in x) {
       node = node.lastKey === key ? node.lastChild : shapes.known(node, key);
       if (node === null) return other(x, p, room, hole, site);
+      last = key;
     }
+    // A getter, say, may have given all objects a key meanwhile. What is inherited is listed last.
+    if (last !== null && !hasOwn(x, last)) return other(x, p, room, hole, site);
     const { shape } = node;
     if (shape === null || shape.hasIndex) {
       site.walk = other;

@@ -29,6 +29,11 @@ function isPlainBytes(chunk) {
 
 const NO_LISTS = [].values();
 
+/** Of readers that were dropped in the middle of a message, as those of a socket that broke off. */
+const dropped = new FinalizationRegistry(({ native, scanner }) => {
+  if (scanner !== -1) native.closeScan(scanner);
+});
+
 class Reader {
   /** `source` is what unpacks: `{ unpackers, flags, maxDepth, copies, finish }`. */
   constructor(source, { maxMessageSize, keepsChunks }) {
@@ -39,6 +44,8 @@ class Reader {
     /** The message that is not complete, and its scanner. */
     this.pieces = new Pieces(keepsChunks);
     this.scanner = -1;
+    /** The same for when the reader is dropped, once it has had one. */
+    this.held = null;
     /** How much of it has been looked at, and how many bytes follow that at least. */
     this.scanned = 0;
     this.missing = 0;
@@ -53,7 +60,9 @@ class Reader {
   /** An iterator of the lists of values that `chunk` completes; `error` tells if that was all. */
   push(chunk) {
     if (this.scanner === -1 || this.one.isCalling()) return this.lists(chunk);
-    if (!isPlainBytes(chunk) || chunk.length > PIECE_BYTES) return this.lists(chunk);
+    // The addon knows no memory that is empty.
+    if (!isPlainBytes(chunk) || chunk.length === 0) return this.lists(chunk);
+    if (chunk.length > PIECE_BYTES) return this.lists(chunk);
     // Most chunks of a large message do not end it, and are worth no generator.
     let end;
     try {
@@ -88,8 +97,8 @@ class Reader {
   take(piece, end) {
     let values = [];
     let at = 0;
-    if (this.one.isCalling()) this.moveOn();
     try {
+      if (this.one.isCalling()) this.moveOn();
       if (this.scanner !== -1) {
         at = end ?? this.goOn(piece);
         if (at === -1) return values;
@@ -232,7 +241,14 @@ class Reader {
   }
 
   open() {
-    this.scanner = this.one.native.openScan();
+    if (this.held === null) {
+      this.held = { native: null, scanner: -1 };
+      dropped.register(this, this.held);
+    }
+    const { native } = this.one;
+    this.scanner = native.openScan();
+    this.held.native = native;
+    this.held.scanner = this.scanner;
     this.scanned = 0;
     this.missing = 0;
   }
@@ -296,8 +312,11 @@ class Reader {
 
   /** Lets go of the open message. */
   close() {
-    if (this.scanner !== -1) this.one.native.closeScan(this.scanner);
-    this.scanner = -1;
+    if (this.scanner !== -1) {
+      this.one.native.closeScan(this.scanner);
+      this.scanner = -1;
+      this.held.scanner = -1;
+    }
     this.pieces.clear();
   }
 

@@ -33,7 +33,11 @@ class ValueStream extends Transform {
   _transform(chunk, _encoding, callback) {
     for (const values of this.#reader.push(chunk)) {
       for (const value of values) this.push(value === null ? this.#nil() : value);
-      if (this.destroyed) return;
+      if (this.destroyed) {
+        // An extension may have done it, before the rest of the chunk was kept.
+        this.#reader.close();
+        return;
+      }
     }
     if (this.#reader.error === null) callback();
     else this.#fail(this.#reader.error, callback);
