@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as node from '../compat/msgpack-node.mjs';
-import { jsonToMsgpack, msgpackToJson, pack, packInto, unpack } from '../index.js';
+import { jsonToMsgpack, lazy, msgpackToJson, pack, packInto, unpack } from '../index.js';
 import { attempt, collect } from './helpers.mjs';
 
 const MB = 2 ** 20;
@@ -112,6 +112,13 @@ test('a text of a hundred megabytes that is wrong at its end is not kept, in eit
   }
 });
 
+/** A view of which each entry is read as it is come to. */
+function lazyRead(wire) {
+  const view = lazy(wire);
+  for (const entry of view) for (const key of Object.keys(entry)) entry[key];
+  return view;
+}
+
 test('a map with one large number as its key took twelve kilobytes', () => {
   const array = (items) => {
     const header = Buffer.alloc(5, 0xdd);
@@ -130,10 +137,12 @@ test('a map with one large number as its key took twelve kilobytes', () => {
     'a small and a large one': (i) => [0x82, 0, 0xc0, ...wide(1000 - (i % 9)), 0xc0],
     'a string and a large one': (i) => [0x82, 0xa1, 0x61, 0xc0, ...wide(1000 - (i % 9)), 0xc0],
     'larger and larger ones': () => [0x83, ...wide(900), 1, ...wide(2000), 1, ...wide(3300), 1],
+    // What a view puts off.
+    'a number, of a map': () => [0x81, ...wide(1000), 0x80],
   };
   for (const [name, make] of Object.entries(LISTS)) {
     const wire = array(Array.from({ length: 3000 }, (_, i) => Buffer.from(make(i))));
-    for (const read of name.startsWith('nil') ? [node.unpack] : [unpack, node.unpack]) {
+    for (const read of name.startsWith('nil') ? [node.unpack] : [unpack, node.unpack, lazyRead]) {
       read(wire);
       collect();
       const before = process.memoryUsage().heapUsed;
@@ -163,6 +172,7 @@ test('objects with keys that are numbers far apart are what they were', () => {
         const back = unpack(wire);
         assert.deepStrictEqual(back, value);
         assert.deepStrictEqual(Object.keys(back), Object.keys(value));
+        assert.deepStrictEqual(Object.entries(lazy(wire)), Object.entries(value));
         assert.equal(JSON.stringify(back), JSON.stringify(value));
       }
     }

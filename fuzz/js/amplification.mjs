@@ -8,6 +8,7 @@
 // then measured at each size, in a process with V8's usual heap.
 
 import { spawnSync } from 'node:child_process';
+import { EventEmitter } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -56,19 +57,40 @@ const method = (options) => {
   const packr = new Packr(options);
   return (bytes) => packr.unpack(bytes);
 };
+const ofMany = (options) => {
+  const packr = new Packr(options);
+  return (bytes) => packr.unpackMultiple(bytes);
+};
 const inTwo = (bytes) => [bytes.subarray(0, bytes.length >> 1), bytes.subarray(bytes.length >> 1)];
 const streamed = (options) => (bytes) => [...unpackIter(inTwo(bytes), options)];
 
-/** A view of which all has been read. */
-function readAll(bytes) {
-  const view = lazy(bytes);
-  const open = [view];
-  for (let value = open.pop(); value !== undefined; value = open.pop()) {
-    if (typeof value !== 'object' || value === null) continue;
-    for (const inner of Array.isArray(value) ? value : Object.values(value))
-      open.push(inner ?? null);
-  }
+/** How a stream may be cut by whoever sends it. */
+const PIECE = 64;
+function* inPieces(bytes) {
+  for (let i = 0; i < bytes.length; i += PIECE) yield bytes.subarray(i, i + PIECE);
+}
+
+/** All values that come out of a stream of objects. */
+const through = (create) => (bytes) => {
+  const stream = create();
+  const values = [];
+  stream.on('error', () => {});
+  for (const chunk of inTwo(bytes)) stream.write(chunk);
+  for (let value = stream.read(); value !== null; value = stream.read()) values.push(value);
+  return values;
+};
+
+/** A view of which all is read, each entry as it is come to: V8 treats what is new in its own way. */
+function readAll(bytes, options) {
+  const view = lazy(bytes, options);
+  readEntries(view);
   return view;
+}
+
+function readEntries(value) {
+  if (Array.isArray(value)) for (let i = 0; i < value.length; i++) readEntries(value[i]);
+  else if (typeof value === 'object' && value !== null && !(value instanceof Map))
+    for (const key in value) readEntries(value[key]);
 }
 
 /** Makes each entry point once; it is then called many times. */
@@ -84,26 +106,35 @@ const ENTRIES = {
   'Packr, useRecords': () => method({ useRecords: true }),
   'Packr, moreTypes': () => method({ moreTypes: true }),
   'Packr, structuredClone': () => method({ structuredClone: true }),
+  'Packr, moreTypes, unpackMultiple': () => ofMany({ moreTypes: true }),
+  'Packr, structuredClone, freeze': () => method({ structuredClone: true, freeze: true }),
   'Packr, freeze': () => method({ freeze: true }),
   unpackIter: () => streamed(),
   'unpackIter, structuredClone': () => streamed({ structuredClone: true }),
-  UnpackrStream: () => (bytes) => {
-    const stream = new UnpackrStream();
-    const values = [];
-    stream.on('error', () => {});
-    for (const chunk of inTwo(bytes)) stream.write(chunk);
-    for (let value = stream.read(); value !== null; value = stream.read()) values.push(value);
-    return values;
-  },
+  'unpackIter, in pieces': () => (bytes) => [...unpackIter(inPieces(bytes))],
+  UnpackrStream: () => through(() => new UnpackrStream()),
   'compat/msgpackr': () => {
     const packr = new compat.Packr();
     return (bytes) => packr.unpack(bytes);
   },
+  'compat/msgpackr, decodeIter': () => (bytes) => [...compat.decodeIter(inTwo(bytes))],
+  'compat/msgpackr, UnpackrStream': () => through(() => new compat.UnpackrStream()),
   'compat/msgpack-node': () => node.unpack,
+  'compat/msgpack-node, Stream': () => (bytes) => {
+    const values = [];
+    const socket = new EventEmitter();
+    const stream = new node.Stream(socket);
+    stream.on('error', () => {});
+    stream.on('msg', (value) => values.push(value));
+    for (const chunk of inTwo(bytes)) socket.emit('data', chunk);
+    return values;
+  },
   unpackAsync: () => unpackAsync,
+  "unpackAsync, maps: 'map'": () => (bytes) => unpackAsync(bytes, { maps: 'map' }),
   validate: () => validate,
   validateAsync: () => validateAsync,
   get: () => (bytes) => get(bytes, '/0'),
+  "get, maps: 'map'": () => (bytes) => get(bytes, '/0', { maps: 'map' }),
   'slice, has, typeAt, lengthAt': () => (bytes) => [
     slice(bytes, '/0/0'),
     has(bytes, '/x/0'),
@@ -114,12 +145,16 @@ const ENTRIES = {
   getMany: () => (bytes) => getMany(bytes, ['/0', '/1', '/999', '/a', '/b']),
   keysAt: () => (bytes) => keysAt(bytes),
   "keysAt, maps: 'map'": () => (bytes) => keysAt(bytes, '', { maps: 'map' }),
-  'lazy, all read': () => readAll,
+  'lazy, all read': () => (bytes) => readAll(bytes),
+  "lazy, maps: 'map', all read": () => (bytes) => readAll(bytes, { maps: 'map' }),
   jsonToMsgpack: () => jsonToMsgpack,
+  'jsonToMsgpack of a string': () => (bytes) => jsonToMsgpack(bytes.toString('latin1')),
   'jsonToMsgpack, exts': () => (bytes) => jsonToMsgpack(bytes, { exts: true }),
   'jsonToMsgpack, multiple': () => (bytes) => jsonToMsgpack(bytes, { multiple: true }),
   jsonToMsgpackAsync: () => jsonToMsgpackAsync,
   msgpackToJson: () => msgpackToJson,
+  'msgpackToJson, multiple': () => (bytes) => msgpackToJson(bytes, { multiple: true }),
+  "msgpackToJson, binary: 'hex'": () => (bytes) => msgpackToJson(bytes, { binary: 'hex' }),
   "msgpackToJson, binary: 'array'": () => (bytes) => msgpackToJson(bytes, { binary: 'array' }),
   'msgpackToJson, space: 2': () => (bytes) => msgpackToJson(bytes, { space: 2 }),
   'msgpackToJson, space: 10': () => (bytes) => msgpackToJson(bytes, { space: 10 }),

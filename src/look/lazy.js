@@ -6,6 +6,7 @@
 
 const { inspect } = require('node:util');
 const { OPT_MAPS_MAP, PLACE_ARRAY, PLACE_KINDS, PLACE_MAP } = require('../tape');
+const { prepareFor } = require('../unpack/sparse');
 
 const plain = Object.prototype;
 
@@ -51,8 +52,13 @@ class View {
     if (isFlat) {
       // Nothing in it is worth putting off.
       const whole = codec.unpackAt(bytes, at, read);
-      if (Array.isArray(target)) for (let i = 0; i < whole.length; i++) target[i] = whole[i];
-      else for (const key of Object.keys(whole)) define(target, key, whole[key]);
+      if (Array.isArray(target)) {
+        for (let i = 0; i < whole.length; i++) target[i] = whole[i];
+      } else {
+        const names = Object.keys(whole);
+        prepareFor(target, names);
+        for (const key of names) define(target, key, whole[key]);
+      }
       this.done();
     } else if (Array.isArray(target)) {
       target.length = values.length;
@@ -61,6 +67,7 @@ class View {
       this.left = values.length;
     } else {
       this.places = new Map();
+      prepareFor(target, keys);
       for (let i = 0; i < keys.length; i++) {
         define(target, keys[i], undefined);
         // The last of equal keys wins.

@@ -37,11 +37,16 @@ function makeSparse(o) {
   delete o[FAR];
 }
 
+/** Before these keys become properties of `o`, which has none. */
+function prepareFor(o, keys) {
+  const limit = limitOf(keys.length);
+  if (keys.some((key) => isFar(key, limit))) makeSparse(o);
+}
+
 /** A new object for these keys. */
 function emptyFor(keys) {
   const o = {};
-  const limit = limitOf(keys.length);
-  if (keys.some((key) => isFar(key, limit))) makeSparse(o);
+  prepareFor(o, keys);
   return o;
 }
 
@@ -57,4 +62,4 @@ function fromEntries(entries) {
   return o;
 }
 
-module.exports = { emptyFor, fromEntries, isFar, limitOf, makeSparse };
+module.exports = { emptyFor, fromEntries, isFar, limitOf, makeSparse, prepareFor };
