@@ -3,7 +3,7 @@
 //! long as its counterpart in the object before. Taken for granted, and compared when the byte is
 //! there, that length lets the processor read the values behind it meanwhile.
 
-use super::skip::{HEADS, Head};
+use super::skip::{HEADS, Head, short_value};
 use crate::wire;
 
 /// The most values of an object with all that is in it.
@@ -56,15 +56,13 @@ impl Rhythm {
     ) -> (usize, u64) {
         while self.pause == 0 && owed > 0 {
             (pos, owed) = self.guess(input, pos, owed, limit);
+            if owed == 0 {
+                break;
+            }
             let Some(&byte) = input.get(pos) else { break };
-            let Head { len, inside } = HEADS[usize::from(byte)];
-            let len = match (len, input.get(pos + 1)) {
-                (0, Some(&text)) if byte == wire::STR8 => 2 + usize::from(text),
-                (len, _) => usize::from(len),
-            };
-            let more = (owed + u64::from(inside)).wrapping_sub(1);
-            let is_there = len > 0 && len <= input.len() - pos;
-            if owed == 0 || !is_there || more > limit.saturating_sub(pos + len) as u64 {
+            let Some((len, inside)) = short_value(input, pos, byte) else { break };
+            let more = owed - 1 + inside;
+            if more > limit.saturating_sub(pos + len) as u64 {
                 break;
             }
             if byte != wire::STR8 {

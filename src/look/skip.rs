@@ -134,6 +134,19 @@ pub fn go_past(
     (pos, owed)
 }
 
+/// Bytes of the value that starts at `pos` with `byte`, and values inside it, if the first byte or two
+/// say that and it is there whole.
+#[inline(always)]
+pub fn short_value(input: &[u8], pos: usize, byte: u8) -> Option<(usize, u64)> {
+    let Head { len, inside } = HEADS[usize::from(byte)];
+    let len = match len {
+        0 if byte == wire::STR8 => 2 + usize::from(*input.get(pos + 1)?),
+        0 => return None,
+        len => usize::from(len),
+    };
+    (len <= input.len() - pos).then_some((len, u64::from(inside)))
+}
+
 fn is_container(byte: u8) -> bool {
     matches!(byte, wire::FIXMAP..wire::FIXSTR | wire::ARRAY16..=wire::MAP32)
 }

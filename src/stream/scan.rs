@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use crate::look::rhythm::Rhythm;
-use crate::look::skip::{HEADS, Head, Kinds, go_past};
+use crate::look::skip::{Kinds, go_past, short_value};
 use crate::tape::*;
 use crate::unpack::records::{FIRST_ID, Id, Structures, defined_id};
 use crate::wire;
@@ -178,17 +178,11 @@ impl Scanner {
         let (mut pos, mut owed, mut names) = (0, self.owed, self.names);
         while owed > 0 {
             let Some(&byte) = piece.get(pos) else { break };
-            let Head { len, inside } = HEADS[usize::from(byte)];
-            let mut len = usize::from(len);
-            if len == 0 {
-                let Some(&text) = piece.get(pos + 1).filter(|_| byte == wire::STR8) else { break };
-                len = 2 + usize::from(text);
-            }
-            let is_id = names == 0 && (first_id..0x80).contains(&byte);
-            if is_id || len > piece.len() - pos {
+            let Some((len, inside)) = short_value(piece, pos, byte) else { break };
+            if names == 0 && (first_id..0x80).contains(&byte) {
                 break;
             }
-            let more = owed - 1 + u64::from(inside);
+            let more = owed - 1 + inside;
             let is_container = (wire::FIXMAP..wire::FIXSTR).contains(&byte);
             // What claims too much is told by where it is.
             if is_container && !(has_containers && self.seen + (pos + len) as u64 + more <= max) {

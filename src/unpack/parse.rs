@@ -248,8 +248,7 @@ impl Parser {
     pub fn set_ext_kind(&mut self, ext_type: u8, kind: i32) {
         self.ext_kinds[usize::from(ext_type)] = kind;
         self.is_extended |= kind != KIND_EXT;
-        let has = |wanted| self.ext_kinds.contains(&wanted);
-        self.has_distant = has(KIND_ID) || has(KIND_RECORD) || has(KIND_BUNDLE);
+        self.has_distant |= matches!(kind, KIND_ID | KIND_RECORD | KIND_BUNDLE);
     }
 
     /// Objects that are pointed at, and bundles of strings, come in one piece.
