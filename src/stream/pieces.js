@@ -35,12 +35,11 @@ class Pieces {
   constructor(keepsChunks) {
     this.keepsChunks = keepsChunks;
     this.small = keepsChunks ? SMALL_BYTES : SMALL_COPY_BYTES;
-    /** Where the message is put together. */
-    this.memory = null;
     this.reset();
   }
 
   reset() {
+    /** Where the message is put together. */
     this.memory = null;
     this.size = 0;
     /** The pieces of a large message. */
@@ -105,11 +104,10 @@ class Pieces {
     this.start = this.taken;
   }
 
-  /** What there is from `at` on, in its order: of a message in pieces, those from there on. */
+  /** What there is from `at` on, in its order; of a large message `at` is its start or its end. */
   from(at) {
     if (at === this.size) return [];
     if (this.list === null) return [this.memory.subarray(at, this.size)];
-    // Of a large message nothing waits to be looked at.
     this.settle();
     return this.list;
   }
@@ -119,12 +117,15 @@ class Pieces {
    * they have been read.
    */
   takeWhole() {
-    const { memory } = this;
-    const bytes = this.list === null ? memory.subarray(0, this.size) : Buffer.concat(this.from(0));
-    const isJoined = this.list === null;
-    if (!isJoined) giveBack(memory);
-    this.reset();
-    return { bytes, memory: isJoined ? memory : null };
+    const { list, memory, size } = this;
+    if (list === null) {
+      this.reset();
+      return { bytes: memory.subarray(0, size), memory };
+    }
+    this.settle();
+    const bytes = Buffer.concat(list);
+    this.clear();
+    return { bytes, memory: null };
   }
 }
 

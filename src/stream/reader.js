@@ -41,10 +41,9 @@ class Reader {
     /** What unpacks, one that is not in the middle of a message. */
     this.one = source.unpackers.free();
     this.maxMessageSize = maxMessageSize;
-    /** The message that is not complete, and its scanner. */
+    /** The message that is not complete. */
     this.pieces = new Pieces(keepsChunks);
-    this.scanner = -1;
-    /** The same for when the reader is dropped, once it has had one. */
+    /** Once there has been one: what is to be closed if the reader is dropped. */
     this.held = null;
     /** How much of it has been looked at, and how many bytes follow that at least. */
     this.scanned = 0;
@@ -55,6 +54,11 @@ class Reader {
     this.base = 0;
     /** What is wrong with the stream, once the values before it have been taken. */
     this.error = null;
+  }
+
+  /** That of the open message, or -1. */
+  get scanner() {
+    return this.held === null ? -1 : this.held.scanner;
   }
 
   /** An iterator of the lists of values that `chunk` completes; `error` tells if that was all. */
@@ -245,10 +249,8 @@ class Reader {
       this.held = { native: null, scanner: -1 };
       dropped.register(this, this.held);
     }
-    const { native } = this.one;
-    this.scanner = native.openScan();
-    this.held.native = native;
-    this.held.scanner = this.scanner;
+    this.held.native = this.one.native;
+    this.held.scanner = this.one.native.openScan();
     this.scanned = 0;
     this.missing = 0;
   }
@@ -314,7 +316,6 @@ class Reader {
   close() {
     if (this.scanner !== -1) {
       this.one.native.closeScan(this.scanner);
-      this.scanner = -1;
       this.held.scanner = -1;
     }
     this.pieces.clear();
@@ -339,7 +340,7 @@ class Reader {
   lookAtLast() {
     try {
       if (this.one.isCalling()) this.moveOn();
-      else if (this.scanned < this.pieces.size) this.lookOn();
+      else this.lookOn();
     } catch (error) {
       this.fail(error);
     }
