@@ -46,9 +46,9 @@ const MAX_ROPE_UNITS = 1 << 16;
 const SHORT = 4;
 /** Levels that are walked by recursion; what lies deeper has a stack of its own. */
 const RECURSION = 256;
-/** Objects of other shapes than the last one at a place, after which it is one where they take turns;
- * and objects of one shape there, after which it is not any more. */
+/** Objects of other shapes than the last one at a place, after which shapes take turns there. */
 const MIXED_AFTER = 8;
+/** Objects of one shape there in a row, after which they do not any more. */
 const SAME = 64;
 /** SLAB_AT of a message that goes to the addon's own memory. */
 const NO_SLAB = 2 ** 31 - 1;
@@ -94,7 +94,9 @@ function createWalker(binding, careful, features) {
   const shapes = new Shapes(native, () => new Site(other), records);
   /** Says of each object whether it is a record. */
   const recordsOnly = typeof quirks?.useRecords === 'function' ? quirks.useRecords : null;
-  const compiles = canCompile && !careful && filter === null && recordsOnly === null;
+  /** Whether the keys of an object, and its prototype, say how it is packed. */
+  const trustsShapes = !careful && filter === null && recordsOnly === null;
+  const compiles = canCompile && trustsShapes;
   const usesToJSON = quirks?.useToJSON ?? true;
   if (records !== null) {
     const { maxOwn, maxShared, sequential, skipped } = records;
@@ -564,7 +566,7 @@ function createWalker(binding, careful, features) {
       return dictionary(x, found, p, room, site);
     }
     // Only where the prototype says what the object is, and nothing asks which one it is.
-    if (identity === null && !careful && recordsOnly === null) {
+    if (identity === null && trustsShapes) {
       if (proto === plain && ++site.turns > MIXED_AFTER) site.walk = mixed;
       else if (shape.body !== null && (proto === plain || (proto !== null && kinds.has(proto)))) {
         site.walk = shape.walk(proto);
